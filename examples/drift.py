@@ -30,6 +30,7 @@ def train() -> None:
     import keras
     import tensorflow as tf
 
+    keras.utils.set_random_seed(0)  # the same weights at the beginning of each run
     with strategy.scope():
         model = keras.Sequential([keras.Input([2]), keras.layers.Dense(1, "sigmoid")])
         model.compile(keras.optimizers.Adam(0.2), "binary_crossentropy", metrics=["accuracy"])

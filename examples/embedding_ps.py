@@ -51,6 +51,7 @@ import tensorflow as tf  # noqa: E402
 import tf_keras as keras  # noqa: E402
 
 context = tfi.train.context()
+keras.utils.set_random_seed(0)  # the same vectors at the beginning of each run
 
 
 def numbered(features: dict[str, tf.Tensor], course: tf.Tensor) -> tuple[dict[str, tf.Tensor], tf.Tensor]:

@@ -1,6 +1,7 @@
 """Starts real agents for tests, plays their service, and proves that nothing of them is left."""
 
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -17,15 +18,32 @@ import psutil
 from google.protobuf import json_format
 
 from tensorflow_ignite.agent import environment, names
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import agent_pb2, agent_pb2_grpc, job_pb2, predict_pb2
 
 SECRET = "a secret of this test"
 # Far more than anything takes, on a busy machine too.
-DEADLINE_SECONDS = 90.0
+DEADLINE_SECONDS = patiently(90.0)
 LAUNCHER = str(environment._LAUNCHER)
+AGENT = "import sys; from tensorflow_ignite.agent import __main__; sys.exit(__main__.main())"
 ENDED = (job_pb2.TASK_STATE_SUCCEEDED, job_pb2.TASK_STATE_FAILED, job_pb2.TASK_STATE_STOPPED)
 
 T = TypeVar("T")
+
+_numbers = itertools.count()
+
+
+class Clock:
+    """A monotonic clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+    def nanos(self) -> int:
+        return int(self.seconds * 1e9)
 
 
 def eventually(look: Callable[[], T]) -> T:
@@ -72,14 +90,25 @@ class Agent:
         log_limit: int = 1 << 20,
         env: dict[str, str] | None = None,
         warm: int = 0,
+        before: str = "",
     ):
+        """Starts an agent.
+
+        Args:
+            directory: Its work directory is in it.
+            lease: How long it lets tasks run without a heartbeat.
+            log_limit: Bytes of the output of a task that it keeps.
+            env: Added to its environment.
+            warm: The number of its spares.
+            before: Code that it runs first, such as a change of a constant.
+        """
         self.directory = directory
         self.work = directory / "work"
         self.job = "job"
         self._all_events: list[agent_pb2.WatchResponse] = []
         self._changed = threading.Condition()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tensorflow_ignite.agent"],
+            [sys.executable, "-c", f"{before}\n{AGENT}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **(env or {})},
@@ -100,8 +129,8 @@ class Agent:
         self._stub = agent_pb2_grpc.AgentServiceStub(self._channel)
         self.watch()
 
-    def call(self, method: str, message: object, secret: str = SECRET) -> object:
-        metadata = (("authorization", f"Bearer {secret}"),)
+    def call(self, method: str, message: object, authorization: str | None = f"Bearer {SECRET}") -> object:
+        metadata = (("authorization", authorization),) if authorization is not None else ()
         return getattr(self._stub, method)(message, metadata=metadata, timeout=DEADLINE_SECONDS)
 
     def stream(self) -> Iterator[agent_pb2.WatchResponse]:
@@ -143,19 +172,50 @@ class Agent:
     def reserve(self, *keys: agent_pb2.TaskKey) -> list[int]:
         return list(self.call("ReservePorts", agent_pb2.ReservePortsRequest(tasks=keys)).ports)
 
-    def start(self, source: str, *args: str, task: agent_pb2.TaskKey | None = None) -> agent_pb2.TaskKey:
-        """Runs a script given as text."""
+    @contextlib.contextmanager
+    def new_job(self) -> Iterator["Agent"]:
+        """This agent with another job, of which nothing is left afterwards."""
+        self.job = f"job-{next(_numbers)}"
+        yield self
+        self.stop(grace="0s")
+        assert not self.living()
+        assert not (self.work / self.job).exists()
+
+    def start(
+        self,
+        source: str | dict[str, str],
+        *args: str,
+        task: agent_pb2.TaskKey | None = None,
+        script: str = "main.py",
+        **fields: object,
+    ) -> agent_pb2.TaskKey:
+        """Starts a task.
+
+        Args:
+            source: The text of its script, or all files of its code.
+            args: Its arguments.
+            task: Its key; None: the first worker of the first attempt.
+            script: The path of its script in the code.
+            fields: Fields of the request, as in JSON.
+        """
         task = task or self.key()
-        code = archive(self.directory / f"{names.task_path(task)}.zip".replace("/", "-"), {"main.py": source})
+        files = {"main.py": source} if isinstance(source, str) else source
+        code = archive(self.directory / f"{names.task_path(task)}.zip".replace("/", "-"), files)
         self.reserve(task)
-        self.call("StartTask", request(task, code, *args))
+        self.call("StartTask", json_format.ParseDict(fields, request(task, code, *args, script=script)))
         return task
 
-    def stop(self, grace: str = "0.3s", attempt: int = 1) -> None:
-        message = json_format.ParseDict(
-            {"jobId": self.job, "attempt": attempt, "grace": grace}, agent_pb2.StopAttemptRequest()
-        )
-        self.call("StopAttempt", message)
+    def stop(self, grace: str = "0.3s", attempt: int = 1, **fields: object) -> None:
+        """Stops the job, and returns when nothing of the attempt is left."""
+        stop = {"jobId": self.job, "attempt": attempt, "grace": grace, **fields}
+        self.call("StopAttempt", json_format.ParseDict(stop, agent_pb2.StopAttemptRequest()))
+
+    def extend_lease(self, seconds: float, attempt: int = 1) -> float:
+        """Extends the lease of an attempt of the job; returns its end on the monotonic clock."""
+        end = time.monotonic() + seconds
+        lease = agent_pb2.AttemptLease(job_id=self.job, attempt=attempt, until_nanos=int(end * 1e9))
+        self.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease]))
+        return end
 
     @contextlib.contextmanager
     def heartbeats(self) -> Iterator[None]:
@@ -182,9 +242,8 @@ class Agent:
         deadline = time.monotonic() + seconds
         with self._changed:
             while not (found := condition(self.events)):
-                assert self._changed.wait(deadline - time.monotonic()), (
-                    f"did not come; the messages were: {self.events}"
-                )
+                left = deadline - time.monotonic()
+                assert self._changed.wait(left), f"did not come; the messages were: {self._all_events}"
             return found
 
     def await_model(
@@ -201,14 +260,12 @@ class Agent:
             seconds: Longest wait.
             may_be_over: An earlier status is one too: a busy test sees those that pass late.
         """
-        deadline = time.monotonic() + seconds
-        with self._changed:
-            while True:
-                statuses = [event.model for event in reversed(self._all_events) if event.HasField("model")]
-                for status in statuses if may_be_over else statuses[:1]:
-                    if condition(status):
-                        return status
-                assert self._changed.wait(deadline - time.monotonic()), f"did not come; the model was: {statuses[:1]}"
+
+        def find(_: object) -> predict_pb2.ModelStatus | None:
+            statuses = [event.model for event in reversed(self._all_events) if event.HasField("model")]
+            return next(filter(condition, statuses if may_be_over else statuses[:1]), None)
+
+        return self.await_events(find, seconds)
 
     def ended(self, task: agent_pb2.TaskKey, seconds: float = DEADLINE_SECONDS) -> job_pb2.TaskStatus:
         """The last status of a task."""

@@ -22,9 +22,10 @@ import node_logs
 from local_nodes import GIVES_UP_AFTER_A_MINUTE, LEASE_SECONDS
 from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
 from tensorflow_ignite.testing.leaks import marked_processes
+from tensorflow_ignite.testing.patience import patiently
 
 # What a test started may still be on its way out when the test returns.
-_LEAVING_SECONDS = 60.0
+_LEAVING_SECONDS = patiently(60.0)
 _LEAVING_BY_ITSELF_SECONDS = 0.5
 _POLL = 0.05
 # The Python that TensorFlow generates; it removes the files when its process ends.

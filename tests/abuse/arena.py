@@ -36,7 +36,6 @@ class Victim:
     """A job and a cache that no test touches."""
 
     def __init__(self, cluster: LocalCluster, folder: Path, handle: JobHandle, client: tfi.Client) -> None:
-        """Of a job that has begun."""
         self._cluster = cluster
         self._folder = folder
         self._handle = handle
@@ -48,7 +47,6 @@ class Victim:
 
     @property
     def job_id(self) -> str:
-        """Of the job."""
         return self._handle.id
 
     def ticks(self) -> list[list[str]]:
@@ -124,7 +122,6 @@ class Arena:
     """The nodes and the victim, for a test to abuse the former."""
 
     def __init__(self, cluster: LocalCluster, victim: Victim) -> None:
-        """Of running ones."""
         self.cluster = cluster
         self.victim = victim
         self._processes = self._living()
@@ -137,11 +134,9 @@ class Arena:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """host:port of all nodes."""
         return tuple(self.cluster.addresses)
 
     def caches(self) -> list[str]:
-        """The names of all caches."""
         with thin(self.cluster.nodes[0]) as client:
             return [str(name) for name in client.get_cache_names()]
 
@@ -156,7 +151,6 @@ class Arena:
                     client.get_cache(name).destroy()
 
     def usage(self) -> list[Usage]:
-        """What each node uses."""
         return [usage(node) for node in self.cluster.nodes]
 
     def check(self, before: Sequence[Usage]) -> None:

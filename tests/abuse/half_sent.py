@@ -50,13 +50,11 @@ class HalfSentRequests:
             self._unsent[stream] = size - 100
 
     def __enter__(self) -> HalfSentRequests:
-        """Returns itself."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Closes the connection."""
         self._socket.close()
 
     def send(self) -> None:

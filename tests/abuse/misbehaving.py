@@ -67,7 +67,6 @@ class Misbehaving(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])  # type: ignore[misc]
     def lengths(self, text: Any) -> dict[str, Any]:
-        """Takes texts."""
         return {"y": tf.strings.length(text)}
 
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from arena import CACHE, MIB, SECONDS, Arena
 from half_sent import HalfSentRequests
-from streams import OWN_CONNECTION, endpoints
+from streams import OWN_CONNECTION, endpoints, unread
 from usage import ports
 from waiting import await_true
 
@@ -24,7 +24,6 @@ from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc, tcp_pb2, tcp_pb2_grpc
 CONNECTIONS = 1_000
 # More than a node takes of one method.
 CALLS = 2_000
-PER_CONNECTION = 500
 # For that long a request may stand still without losing its memory to others.
 STANDSTILL_SECONDS = 5.0
 
@@ -38,6 +37,12 @@ def rows_ports(arena: Arena) -> dict[str, int]:
             found[address] = next(call).connection.port
             call.cancel()
     return found
+
+
+def others_are_served(arena: Arena) -> None:
+    assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
+    with tfi.connect(arena.address) as client:
+        assert len(client.nodes()) == len(arena.addresses)
 
 
 @contextlib.contextmanager
@@ -60,9 +65,7 @@ def test_a_thousand_connections_of_one_byte_block_nobody_else(arena: Arena, whos
     }
     for port in listening[whose]:
         with silent_connections(port):
-            assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
-            with tfi.connect(arena.address) as client:
-                assert len(client.nodes()) == len(arena.cluster.nodes)
+            others_are_served(arena)
 
 
 def test_readers_over_tcp_are_served_beside_silent_connections(arena: Arena) -> None:
@@ -73,7 +76,6 @@ def test_readers_over_tcp_are_served_beside_silent_connections(arena: Arena) -> 
 
 @pytest.fixture
 def channel(arena: Arena) -> Iterator[grpc.Channel]:
-    """To the oldest node."""
     with grpc.insecure_channel(arena.address, OWN_CONNECTION) as opened:
         yield opened
 
@@ -100,37 +102,32 @@ def test_thousands_of_watchers_leave_room_for_others(arena: Arena, method: str) 
         "WatchJob": job_pb2.WatchJobRequest(job_id=arena.victim.job_id),
         "StreamLogs": job_pb2.StreamLogsRequest(job_id=arena.victim.job_id, follow=True),
     }
-    calls = []
-    with contextlib.ExitStack() as stack:
-        for _ in range(CALLS // PER_CONNECTION):
-            opened = stack.enter_context(grpc.insecure_channel(arena.address, OWN_CONNECTION))
-            stub = job_pb2_grpc.NodeApiServiceStub(opened)
-            calls += [getattr(stub, method)(requests[method]) for _ in range(PER_CONNECTION)]
+
+    def watch(channel: grpc.Channel) -> grpc.Call:
+        return getattr(job_pb2_grpc.NodeApiServiceStub(channel), method)(requests[method])
+
+    with unread(arena.address, watch, CALLS) as calls:
         await_true(lambda: any(not call.is_active() for call in calls), "no call is refused", SECONDS)
         refused = [call.details() for call in calls if not call.is_active()]
         assert all(f"running calls of tensorflow_ignite.v1.NodeApiService/{method}" in reason for reason in refused)
         assert all("Try again later, or call another node. [code=LIMIT_EXCEEDED]" in reason for reason in refused)
-        with tfi.connect(arena.address) as client:
-            assert len(client.nodes()) == len(arena.cluster.nodes)
-        assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
+        others_are_served(arena)
         arena.victim.check()
-        for call in calls:
-            call.cancel()
 
 
 def test_a_batch_that_is_too_large_ends_no_other_call_of_its_connection(arena: Arena) -> None:
     options = (*OWN_CONNECTION, ("grpc.max_send_message_length", -1))
     for _ in range(8):
         with grpc.insecure_channel(arena.address, options) as channel:
-            watch = job_pb2_grpc.NodeApiServiceStub(channel).WatchJob(
-                job_pb2.WatchJobRequest(job_id=arena.victim.job_id), timeout=SECONDS
-            )
+            stub = job_pb2_grpc.NodeApiServiceStub(channel)
+            watch = stub.WatchJob(job_pb2.WatchJobRequest(job_id=arena.victim.job_id), timeout=SECONDS)
             next(watch)
             put = channel.stream_stream("/arrow.flight.protocol.FlightService/DoPut")(iter([bytes(140 * MIB)]))
             with pytest.raises(grpc.RpcError) as refused:
                 list(put)
             assert refused.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED
-            time.sleep(0.2)
+            # The next answer over this connection.
+            assert stub.ListNodes(job_pb2.ListNodesRequest(), timeout=SECONDS).nodes
             assert watch.is_active(), watch.details()
             watch.cancel()
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +12,8 @@ import grpc
 import pytest
 from arena import CACHE, JOB_SECONDS, MIB, SECONDS, Arena
 from jobs import cli
-from streams import OWN_CONNECTION
+from streams import PER_CONNECTION, unread
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -28,7 +27,6 @@ UNPLACEABLE = {"min_workers": 1_000, "wait_timeout": 0.001}
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """A script that does nothing."""
     path = tmp_path / "nothing.py"
     path.write_text("")
     return path
@@ -55,10 +53,11 @@ def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
         listed = cli("ps", "--json", "--limit", str(2 * JOBS), address=arena.address)
         assert listed.returncode == 0, listed.stderr
         assert listed.stdout.count('"id"') >= JOBS
-        deadline = time.monotonic() + 240
-        while not all(job.is_over for job in client.jobs(limit=2 * JOBS) if job.id in set(ids)):
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        await_true(
+            lambda: all(job.is_over for job in client.jobs(limit=2 * JOBS) if job.id in set(ids)),
+            "jobs are not over",
+            4 * SECONDS,
+        )
         with ThreadPoolExecutor(16) as pool:
             list(pool.map(lambda job_id: client.job(job_id).remove(), ids))
         assert [job.id for job in client.jobs(limit=2 * JOBS)] == [arena.victim.job_id]
@@ -111,24 +110,6 @@ def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
         handle.remove()
 
 
-@contextlib.contextmanager
-def unread_output(arena: Arena, job_id: str) -> Iterator[None]:
-    """A thousand streams of a job's output that nobody reads."""
-    request = job_pb2.StreamLogsRequest(job_id=job_id)
-    calls = []
-    with contextlib.ExitStack() as stack:
-        for _ in range(4):
-            channel = stack.enter_context(grpc.insecure_channel(arena.address, OWN_CONNECTION))
-            stub = job_pb2_grpc.NodeApiServiceStub(channel)
-            calls += [stub.StreamLogs(request) for _ in range(250)]
-        # The first answers have arrived.
-        for call in calls[::250]:
-            next(call)
-        yield
-        for call in calls:
-            call.cancel()
-
-
 _PRINTS = """
 import sys, time
 for number in range(60_000):
@@ -156,7 +137,13 @@ def test_a_script_that_prints_more_than_the_memory_in_each_attempt(arena: Arena,
         assert kept[1] < kept[2] < 64 * MIB
         assert kept[2] > 16 * MIB
         assert dropped[2] > 16 * MIB
-        with unread_output(arena, handle.id):
+        request = job_pb2.StreamLogsRequest(job_id=handle.id)
+        with unread(
+            arena.address, lambda channel: job_pb2_grpc.NodeApiServiceStub(channel).StreamLogs(request), 1_000
+        ) as calls:
+            # The first answers have arrived.
+            for call in calls[::PER_CONNECTION]:
+                next(call)
             arena.victim.check()
             first = next(iter(handle.logs(role="worker")))
             assert first.text or first.dropped_bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -44,18 +45,15 @@ class Served:
     """A model that misbehaves on one node, and a good one on both."""
 
     def __init__(self, arena: Arena, client: tfi.Client) -> None:
-        """Of deployed models."""
         self.arena = arena
         self.client = client
         self.http = [node.http_address for node in client.nodes()]
 
     def process(self) -> ModelProcess:
-        """The process that misbehaves."""
         (found,) = next(each for each in self.client.models.deployments() if each.name == "bad").processes
         return found
 
     def call(self, signature: str, value: float, *, node: int = 0, seconds: float = SECONDS) -> grpc.StatusCode:
-        """Calls a function of the bad model."""
         with grpc.insecure_channel(self.arena.addresses[node], OWN_CONNECTION) as channel:
             request = predict_pb2.PredictRequest(
                 model="bad", signature=signature, inputs=[tensors.to_tensor("x", np.float32([value]))]
@@ -69,7 +67,6 @@ class Served:
         return grpc.StatusCode.OK
 
     def post(self, body: bytes, model: str = "good", node: int = 0) -> tuple[int, str]:
-        """The status and the text of an answer over HTTP."""
         request = urllib.request.Request(f"http://{self.http[node]}/v1/models/{model}:predict", body)
         try:
             with urllib.request.urlopen(request, timeout=SECONDS) as answer:
@@ -80,32 +77,40 @@ class Served:
     @contextlib.contextmanager
     def good_answers(self) -> Iterator[list[float]]:
         """The seconds of calls to the good model by both nodes meanwhile, of which none fails."""
-        over = threading.Event()
         seconds: list[float] = []
-        failures: list[str] = []
+        request = predict_pb2.PredictRequest(model="good", inputs=[tensors.to_tensor("x", np.float32([1, 2]))])
+        with contextlib.ExitStack() as stack:
+            channels = [
+                stack.enter_context(grpc.insecure_channel(address, OWN_CONNECTION)) for address in self.arena.addresses
+            ]
 
-        def call(address: str) -> None:
-            with grpc.insecure_channel(address, OWN_CONNECTION) as channel:
-                stub = predict_pb2_grpc.ModelServiceStub(channel)
-                request = predict_pb2.PredictRequest(model="good", inputs=[tensors.to_tensor("x", np.float32([1, 2]))])
-                while not over.wait(0.02):
-                    began = time.monotonic()
-                    try:
-                        stub.Predict(request, timeout=SECONDS)
-                        seconds.append(time.monotonic() - began)
-                    except grpc.RpcError as error:
-                        failures.append(str(error.details()))
+            def call(channel: grpc.Channel) -> None:
+                began = time.monotonic()
+                predict_pb2_grpc.ModelServiceStub(channel).Predict(request, timeout=SECONDS)
+                seconds.append(time.monotonic() - began)
 
-        with ThreadPoolExecutor(2) as pool:
-            calls = [pool.submit(call, address) for address in self.arena.addresses]
-            try:
+            with repeated(*(functools.partial(call, channel) for channel in channels)):
                 yield seconds
-                await_true(lambda: len(seconds) > 10 or failures, "the good model does not answer", SECONDS)
-            finally:
-                over.set()
-            for each in calls:
-                each.result()
-        assert not failures, failures[:3]
+                await_true(lambda: len(seconds) > 10, "the good model does not answer", SECONDS)
+
+
+@contextlib.contextmanager
+def repeated(*calls: Callable[[], object]) -> Iterator[None]:
+    """Calls again and again, each in a thread of its own, until the end of the context; the first failure is raised."""
+    over = threading.Event()
+
+    def repeat(call: Callable[[], object]) -> None:
+        while not over.wait(0.02):
+            call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        running = [pool.submit(repeat, call) for call in calls]
+        try:
+            yield
+        finally:
+            over.set()
+        for each in running:
+            each.result()
 
 
 @pytest.fixture(scope="module")
@@ -199,11 +204,7 @@ def test_a_thousand_clients_that_send_slowly_and_bodies_that_nobody_should_send(
         with served.good_answers():
             for bad, status, text in (
                 (b" " * (100 << 20), 413, "at most 33,554,432"),
-                (b'{"instances": [NaN]}', 400, "NaN"),
                 (b'{"instances": [1e999]}', 400, "1e999"),
-                (b'{"instances": [[1, 2], [3]]}', 400, "Expecting tensor size"),
-                (b'{"instances": [[[1]]]}', 400, "takes x: float32[?]"),
-                (b'{"instances": ["one"]}', 400, "not of expected type: float"),
                 # As objects on the heap they would be many times the body.
                 (b'{"signature_name": "lengths", "instances": [' + b'"a",' * 4_000_000 + b'"a"]}', 429, "16th"),
                 (b'{"signature_name": "answers", "instances": [30]}', 429, "16th"),
@@ -238,30 +239,13 @@ def test_the_application_keeps_its_latency_beside_predictions(served: Served) ->
         for process in each.processes:
             psutil.Process(process.pid).nice(NICE)
     alone = _latency(served.arena)
-    with served.good_answers(), _batches(served):
+    rows: Any = np.ones([512], np.float32)
+    # Both processes of the good model are busy.
+    batch = functools.partial(served.client.models.predict, "good", {"x": rows}, timeout=SECONDS)
+    with served.good_answers(), repeated(*[batch] * 4):
         beside = _latency(served.arena)
     # The rule for trainings, and some time for a machine that others use too.
     assert beside < 2 * alone + 0.005, f"{1e3 * alone:.2f} ms alone, {1e3 * beside:.2f} ms beside predictions"
-
-
-@contextlib.contextmanager
-def _batches(served: Served) -> Iterator[None]:
-    """Callers that keep both processes of the good model busy."""
-    over = threading.Event()
-    rows: Any = np.ones([512], np.float32)
-
-    def call() -> None:
-        while not over.is_set():
-            served.client.models.predict("good", {"x": rows}, timeout=SECONDS)
-
-    with ThreadPoolExecutor(4) as pool:
-        calls = [pool.submit(call) for _ in range(4)]
-        try:
-            yield
-        finally:
-            over.set()
-        for each in calls:
-            each.result()
 
 
 def _latency(arena: Arena) -> float:

@@ -35,6 +35,12 @@ import sys, tensorflow_ignite as tfi
 address, cache, where = sys.argv[1:]
 tfi.read_table(cache, where=where, address=address)
 """,
+    "dataset": """
+import sys, tensorflow_ignite as tfi
+
+address, cache, where = sys.argv[1:]
+tfi.dataset(cache, where=where, address=address)
+""",
     "count": """
 import sys, pyarrow.flight as flight
 from tensorflow_ignite.v1 import data_pb2
@@ -44,12 +50,6 @@ command = data_pb2.ReadCommand(cache=cache, where=where).SerializeToString()
 flight.FlightClient(f"grpc://{address}").get_flight_info(flight.FlightDescriptor.for_command(command))
 """,
 }
-_DATASET = """
-import sys, tensorflow_ignite as tfi
-
-address, cache, where = sys.argv[1:]
-tfi.dataset(cache, where=where, address=address)
-"""
 
 
 def running_queries(arena: Arena) -> int:
@@ -64,7 +64,6 @@ def running_queries(arena: Arena) -> int:
 
 @pytest.fixture
 def slow(arena: Arena) -> Iterator[str]:
-    """A cache for the condition."""
     with arena.cache("slow"):
         tfi.load("slow", {"value": [TEXT] * ROWS}, address=arena.address)
         yield "slow"
@@ -88,7 +87,7 @@ def slow_callers(arena: Arena, slow: str, purpose: str) -> Iterator[None]:
     assert tfi.read_table(slow, where="value = 'b'", address=arena.address).num_rows == 0
 
 
-@pytest.mark.parametrize("purpose", _CALLERS)
+@pytest.mark.parametrize("purpose", ["read", "count"])
 def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
     arena: Arena, slow: str, purpose: str
 ) -> None:
@@ -115,7 +114,9 @@ def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena, slow: str
 
 
 def test_ctrl_c_ends_a_dataset_that_counts_its_rows(arena: Arena, slow: str) -> None:
-    process = subprocess.Popen([sys.executable, "-c", _DATASET, arena.address, slow, WHERE], stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _CALLERS["dataset"], arena.address, slow, WHERE], stderr=subprocess.PIPE
+    )
     with process:
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
         process.send_signal(signal.SIGINT)

@@ -25,10 +25,20 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
         _confirm_messages(arena)
 
 
-def test_a_row_for_which_no_node_has_room_is_refused(arena: Arena) -> None:
-    """Half of it would have room on each node, but a row is stored whole."""
-    with pytest.raises(errors.StorageFullError, match="no room for rows of cache large"):
-        tfi.load("large", {"value": [bytes(90 * MIB)]}, partitions=1_024, address=arena.address)
+@pytest.mark.parametrize(
+    ("size", "partitions", "kind", "text"),
+    [
+        # Half of it would have room on each node, but a row is stored whole.
+        (90 * MIB, 1_024, errors.StorageFullError, "no room for rows of cache large"),
+        (300 * MIB, None, errors.LimitExceededError, r"larger than the node .* accepts .*Load smaller batches"),
+    ],
+    ids=["no room", "larger than any batch"],
+)
+def test_a_row_that_no_node_can_take_is_refused(
+    arena: Arena, size: int, partitions: int | None, kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=text):
+        tfi.load("large", {"value": [bytes(size)]}, partitions=partitions, address=arena.address)
     await_true(lambda: "large" not in arena.caches(), "the cache of the load is left", SECONDS)
 
 
@@ -41,47 +51,28 @@ def _confirm_messages(arena: Arena) -> None:
                 cache.put(key, key)
 
 
-def test_a_row_larger_than_any_batch_is_refused(arena: Arena) -> None:
-    with pytest.raises(errors.LimitExceededError, match=r"larger than the node .* accepts .*Load smaller batches"):
-        tfi.load("huge", {"value": [bytes(300 * MIB)]}, address=arena.address)
-    await_true(lambda: "huge" not in arena.caches(), "the cache of the load is left", SECONDS)
-
-
-def test_ten_thousand_columns_are_loaded_and_read(arena: Arena) -> None:
+@pytest.mark.parametrize("sql", [False, True], ids=["cache", "table"])
+def test_ten_thousand_columns_are_loaded_and_read(arena: Arena, sql: bool) -> None:
     columns = {f"column{number}": np.arange(20) + number for number in range(10_000)}
     with arena.cache("wide"):
-        tfi.load("wide", columns, partitions=8, sql=False, address=arena.address)
+        tfi.load("wide", columns, partitions=8, sql=sql, address=arena.address)
         rows = tfi.read_table("wide", address=arena.address)
         assert rows.num_columns == len(columns)
         assert sorted(rows.column("column9999").to_pylist()) == columns["column9999"].tolist()
-
-
-def test_ten_thousand_columns_of_a_sql_table(arena: Arena) -> None:
-    columns = {f"column{number}": np.arange(20) + number for number in range(10_000)}
-    with arena.cache("wide_sql"):
-        tfi.load("wide_sql", columns, partitions=8, address=arena.address)
-        rows = tfi.read_table("wide_sql", where="column9999 > 10010", address=arena.address)
-        assert rows.num_rows == 8
+        if sql:
+            assert tfi.read_table("wide", where="column9999 > 10010", address=arena.address).num_rows == 8
 
 
 @pytest.mark.parametrize("levels", [30, 1_000])
 def test_deeply_nested_columns_are_loaded_and_read_or_refused(arena: Arena, levels: int) -> None:
-    kind: pa.DataType = pa.int64()
-    value: object = 7
-    for _ in range(levels):
-        kind, value = pa.struct([("inner", kind)]), {"inner": value}
-    with arena.cache("deep"):
-        rows = pa.RecordBatch.from_arrays([_nested(levels)], names=["value"])
-        if levels > 64:
-            with pytest.raises(errors.InvalidRequestError, match=r"'value' is nested deeper than 64 levels.*Flatten"):
-                tfi.load("deep", pa.Table.from_batches([rows]), address=arena.address)
-        else:
-            tfi.load("deep", pa.Table.from_batches([rows]), partitions=8, address=arena.address)
-            assert tfi.read_table("deep", address=arena.address).column("value")[0].as_py() == value
-
-
-def _nested(levels: int) -> pa.Array:
     array = pa.array([7])
     for _ in range(levels):
         array = pa.StructArray.from_arrays([array], names=["inner"])
-    return array
+    rows = pa.Table.from_arrays([array], names=["value"])
+    with arena.cache("deep"):
+        if levels > 64:
+            with pytest.raises(errors.InvalidRequestError, match=r"'value' is nested deeper than 64 levels.*Flatten"):
+                tfi.load("deep", rows, address=arena.address)
+        else:
+            tfi.load("deep", rows, partitions=8, address=arena.address)
+            assert tfi.read_table("deep", address=arena.address).to_pydict() == rows.to_pydict()

@@ -16,14 +16,12 @@ import numpy as np
 import pytest
 from arena import MIB, SECONDS, Arena
 from google.protobuf.wrappers_pb2 import BytesValue
-from streams import OWN_CONNECTION, endpoints
+from streams import OWN_CONNECTION, endpoints, unread
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc, storage_pb2, storage_pb2_grpc, tcp_pb2, tcp_pb2_grpc
 
-STREAMS = 1_000
-PER_CONNECTION = 250
 BYTES = 16 * MIB
 BLOCK = 2 * MIB
 # Python accepts 4 MiB otherwise.
@@ -38,16 +36,6 @@ def rows(arena: Arena) -> Iterator[str]:
         yield "unread"
 
 
-@contextlib.contextmanager
-def channels(address: str) -> Iterator[list[grpc.Channel]]:
-    """Connections for all streams."""
-    with contextlib.ExitStack() as stack:
-        yield [
-            stack.enter_context(grpc.insecure_channel(address, OWN_CONNECTION))
-            for _ in range(STREAMS // PER_CONNECTION)
-        ]
-
-
 def others_are_served(arena: Arena, cache: str) -> None:
     """The victim, and who comes now, over each way."""
     arena.victim.check()
@@ -57,43 +45,34 @@ def others_are_served(arena: Arena, cache: str) -> None:
 
 def test_a_thousand_flight_streams_that_nobody_reads(arena: Arena, rows: str) -> None:
     address, command = endpoints(arena.address, rows)[0]
-    ticket = command.SerializeToString()
     # Encoded as Flight's Ticket is: one field of bytes, with the number 1.
-    message = BytesValue(value=ticket).SerializeToString()
-    with channels(address) as opened:
-        calls = []
-        for channel in opened:
-            read = channel.unary_stream("/arrow.flight.protocol.FlightService/DoGet", None, None)
-            calls += [read(message) for _ in range(PER_CONNECTION)]
-        try:
-            others_are_served(arena, rows)
-        finally:
-            for call in calls:
-                call.cancel()
+    message = BytesValue(value=command.SerializeToString()).SerializeToString()
+
+    def read(channel: grpc.Channel) -> grpc.Call:
+        return channel.unary_stream("/arrow.flight.protocol.FlightService/DoGet", None, None)(message)
+
+    with unread(address, read, 1_000):
+        others_are_served(arena, rows)
 
 
 def test_a_thousand_tcp_streams_that_nobody_reads(arena: Arena, rows: str) -> None:
     address, command = endpoints(arena.address, rows)[0]
-    with channels(address) as opened, contextlib.ExitStack() as stack:
-        calls = []
-        for channel in opened:
-            stub = tcp_pb2_grpc.TcpRowsServiceStub(channel)
-            for _ in range(PER_CONNECTION):
-                call = stub.ReadOverTcp(tcp_pb2.ReadOverTcpRequest(command=command))
-                calls.append(call)
-                connection = next(call).connection
-                stream = stack.enter_context(
-                    socket.create_connection((address.partition(":")[0], connection.port), timeout=SECONDS)
-                )
-                stream.sendall(connection.token)
-        try:
+    with contextlib.ExitStack() as stack:
+
+        def read(channel: grpc.Channel) -> grpc.Call:
+            call = tcp_pb2_grpc.TcpRowsServiceStub(channel).ReadOverTcp(tcp_pb2.ReadOverTcpRequest(command=command))
+            connection = next(call).connection
+            stream = stack.enter_context(
+                socket.create_connection((address.partition(":")[0], connection.port), timeout=SECONDS)
+            )
+            stream.sendall(connection.token)
+            return call
+
+        with unread(address, read, 1_000):
             others_are_served(arena, rows)
-        finally:
-            for call in calls:
-                call.cancel()
 
 
-def test_a_thousand_streams_into_memory_that_nobody_offers(arena: Arena, rows: str) -> None:
+def test_hundreds_of_streams_into_memory_that_nobody_offers(arena: Arena, rows: str) -> None:
     address, command = endpoints(arena.address, rows)[0]
     start = shared_pb2.ReadIntoMemoryStart(command=command, pid=os.getpid(), nonce=os.urandom(32))
     end = threading.Event()
@@ -102,17 +81,14 @@ def test_a_thousand_streams_into_memory_that_nobody_offers(arena: Arena, rows: s
         yield shared_pb2.ReadIntoMemoryRequest(start=start)
         end.wait()
 
-    with channels(address) as opened:
-        calls = []
-        for channel in opened[:2]:
-            stub = shared_pb2_grpc.SharedMemoryServiceStub(channel)
-            calls += [stub.ReadIntoMemory(requests()) for _ in range(PER_CONNECTION)]
+    def read(channel: grpc.Channel) -> grpc.Call:
+        return shared_pb2_grpc.SharedMemoryServiceStub(channel).ReadIntoMemory(requests())
+
+    with unread(address, read, 500):
         try:
             others_are_served(arena, rows)
         finally:
             end.set()
-            for call in calls:
-                call.cancel()
 
 
 def test_a_thousand_streams_of_blocks_that_nobody_reads(arena: Arena) -> None:
@@ -120,15 +96,11 @@ def test_a_thousand_streams_of_blocks_that_nobody_reads(arena: Arena) -> None:
     content = os.urandom(4 * BLOCK)
     with files.open_writer("/unread") as writer:
         writer.write(content)
-    with channels(arena.address) as opened, grpc.insecure_channel(arena.address, LARGE) as channel:
+    with grpc.insecure_channel(arena.address, LARGE) as channel:
         stub = storage_pb2_grpc.FileServiceStub(channel)
         extent = stub.GetFile(storage_pb2.GetFileRequest(path="/unread")).file.extents[0]
         request = storage_pb2.ReadBlocksRequest(extent_id=extent.id, numbers=range(4))
-        calls = []
-        for unread in opened:
-            read = storage_pb2_grpc.FileServiceStub(unread).ReadBlocks
-            calls += [read(request) for _ in range(PER_CONNECTION)]
-        try:
+        with unread(arena.address, lambda opened: storage_pb2_grpc.FileServiceStub(opened).ReadBlocks(request), 1_000):
             arena.victim.check()
             for address in arena.addresses:
                 with files.open_reader("/unread") as reader, tfi.connect(address) as client:
@@ -136,9 +108,6 @@ def test_a_thousand_streams_of_blocks_that_nobody_reads(arena: Arena) -> None:
                     assert len(client.nodes()) == len(arena.addresses)
             # Over the connection, and not in memory that is shared with the node.
             assert b"".join(block.data for block in stub.ReadBlocks(request, timeout=SECONDS)) == content
-        finally:
-            for call in calls:
-                call.cancel()
     files.remove("/unread")
 
 

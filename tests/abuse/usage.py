@@ -51,7 +51,6 @@ def usage(node: LocalNode) -> Usage:
 
 
 def heap_bytes(pid: int) -> int:
-    """Bytes of objects in a JVM's heap."""
     told = ask_jvm(pid, "GC.heap_info")
     return sum(int(kilobytes) << 10 for kilobytes in re.findall(r"(?:heap|generation)\s+total \d+K, used (\d+)K", told))
 
@@ -79,19 +78,16 @@ def region_bytes(node: LocalNode) -> int:
 
 @contextlib.contextmanager
 def thin(node: LocalNode) -> Iterator[Client]:
-    """A client of Ignite's own."""
     client = Client(timeout=_SECONDS)
     with client.connect("127.0.0.1", thin_port(node)):
         yield client
 
 
 def thin_port(node: LocalNode) -> int:
-    """The node's port for Ignite's thin clients."""
     return next(port for port in ports(node.process.pid) if port in _THIN_PORTS)
 
 
 def ports(pid: int) -> list[int]:
-    """The ports that a process listens on."""
     return sorted(listening_sockets([pid]).values())
 
 
@@ -114,8 +110,6 @@ def _family(pid: int) -> list[int]:
 def _links(pid: int) -> list[str]:
     found = []
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-        try:
+        with contextlib.suppress(FileNotFoundError):
             found.append(os.readlink(descriptor))
-        except FileNotFoundError:
-            continue
     return found

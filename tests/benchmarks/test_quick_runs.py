@@ -75,6 +75,15 @@ def quick_run(name: str, folder: Path, seconds: float, *options: str) -> tuple[d
     return json.loads(output.read_text()), ran.stdout
 
 
+def check(
+    found: dict[str, Any], figures: set[str], goals: set[str], *, may_be_zero: frozenset[str] = frozenset()
+) -> None:
+    """Every figure is there, and the goals are about these."""
+    assert found["passes"].keys() == figures
+    assert all(found[name] > 0 for name in figures - may_be_zero)
+    assert {goal["figure"] for goal in found["goals"]} == goals
+
+
 def test_a_quick_run_measures_every_contender_that_needs_no_installation(tmp_path: Path) -> None:
     found, printed = quick_run("read", tmp_path, 240)
     assert {name for name, value in found.items() if isinstance(value, float)} == FIGURES
@@ -113,11 +122,7 @@ def test_a_quick_run_starts_kills_and_counts_packets(tmp_path: Path) -> None:
 def test_a_quick_run_measures_an_application_beside_a_job(tmp_path: Path) -> None:
     pytest.importorskip("tensorflow")
     found, printed = quick_run("live", tmp_path, 480)
-    assert found["passes"].keys() == LIVE_FIGURES
-    assert all(found[name] > 0 for name in LIVE_FIGURES)
-    assert {goal["figure"] for goal in found["goals"]} == {
-        *("oltp_p99_training_ms", "put_to_step_p99_seconds", "refresh_1_percent_seconds")
-    }
+    check(found, LIVE_FIGURES, {"oltp_p99_training_ms", "put_to_step_p99_seconds", "refresh_1_percent_seconds"})
     assert found["windows"].keys() == {"idle", *LIVE_WORK}
     assert "oltp_p99_training_ms" in printed
 
@@ -142,11 +147,7 @@ def test_a_quick_run_predicts_by_sql(tmp_path: Path) -> None:
 def test_a_quick_run_trains_by_hand_and_as_a_job(tmp_path: Path) -> None:
     pytest.importorskip("tf_keras")
     found, printed = quick_run("training", tmp_path, 360)
-    assert found["passes"].keys() == TRAINING_FIGURES
-    assert all(found[name] > 0 for name in TRAINING_FIGURES)
-    assert {goal["figure"] for goal in found["goals"]} == {name for name in TRAINING_FIGURES if "job_epoch" in name} | {
-        name for name in TRAINING_FIGURES if "job_first" in name
-    }
+    check(found, TRAINING_FIGURES, {name for name in TRAINING_FIGURES if name.startswith(("job_epoch", "job_first"))})
     for suffix in ("_images", "_table"):
         assert len(found["losses"][f"by_hand{suffix}"]) == len(found["losses"][f"job{suffix}"]) == 2
     assert max(len(line) for line in printed.splitlines() if "written to" not in line) <= 80
@@ -155,8 +156,7 @@ def test_a_quick_run_trains_by_hand_and_as_a_job(tmp_path: Path) -> None:
 def test_a_quick_run_predicts_in_bulk_and_online(tmp_path: Path) -> None:
     pytest.importorskip("keras")
     found, printed = quick_run("predict", tmp_path, 360)
-    assert found["passes"].keys() == PREDICT_FIGURES
-    assert all(found[name] > 0 for name in PREDICT_FIGURES - {"rollover_failed"})
+    goals = {"batch_rows", "rollover_failed", "rollover_p99_ms"}
+    check(found, PREDICT_FIGURES, goals, may_be_zero=frozenset({"rollover_failed"}))
     assert found["rollover_failed"] == 0
-    assert {goal["figure"] for goal in found["goals"]} == {"batch_rows", "rollover_failed", "rollover_p99_ms"}
     assert max(len(line) for line in printed.splitlines() if "written to" not in line) <= 80

@@ -70,7 +70,6 @@ class Read:
 
 
 def reads(folder: Path) -> list[Read]:
-    """What all tasks have read."""
     return [Read(**json.loads(path.read_text())) for path in (folder / "rows").glob("*.json")]
 
 
@@ -100,7 +99,6 @@ def wrong_rows(entries: Iterable[Read], rows: int, workers: Mapping[int, int]) -
 
 
 def results(folder: Path) -> list[dict[str, float]]:
-    """The results that tasks have written down."""
     return [json.loads(path.read_text()) for path in (folder / "results").glob("*.json")]
 
 
@@ -122,7 +120,6 @@ class Shown:
     gaps: set[int] = field(default_factory=set)
 
     def add(self, text: str, dropped_bytes: int) -> None:
-        """Adds the next line."""
         match = _NUMBERED.match(text)
         if dropped_bytes:
             self.gaps.add(len(self.numbers))
@@ -161,7 +158,6 @@ class Watch:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Samples until `close`."""
         self.samples = 0
         self._prefix = f"{_MARK}{directory}/"
         self._marks: dict[str, str] = {}
@@ -186,7 +182,6 @@ class Watch:
             ]
 
     def close(self) -> None:
-        """Ends the samples."""
         self._closed.set()
         self._thread.join()
 

@@ -21,13 +21,11 @@ EVIDENCE = Path(__file__).parents[2] / "build" / "chaos" / f"seed-{SEED}"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Makes one test of each step of the schedule."""
     if "step" in metafunc.fixturenames:
         metafunc.parametrize("step", STEPS, ids=[str(step).replace(" ", "-") for step in STEPS])
 
 
 def pytest_report_header() -> str:
-    """Shows the schedule."""
     return text(SEED, STEPS)
 
 
@@ -47,7 +45,6 @@ def shared() -> Iterator[shared_cluster.SharedCluster]:
 
 @pytest.fixture
 def evidence(step: Step) -> Path:
-    """Where the evidence of a failure is kept."""
     return EVIDENCE / f"{step.number:02}"
 
 

@@ -9,6 +9,7 @@ import socket
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
@@ -29,14 +30,6 @@ def _kill(trial: Trial) -> None:
         _kill_agent_and_node(trial)
     else:
         _signal(trial, signal.SIGKILL)
-
-
-def _terminate(trial: Trial) -> None:
-    _signal(trial, signal.SIGTERM)
-
-
-def _freeze(trial: Trial) -> None:
-    _signal(trial, signal.SIGSTOP)
 
 
 def _signal(trial: Trial, number: signal.Signals) -> None:
@@ -226,8 +219,8 @@ def _slow(trial: Trial) -> None:
 #: What each action does.
 ACTIONS: dict[Action, Callable[[Trial], None]] = {
     "kill": _kill,
-    "freeze": _freeze,
-    "terminate": _terminate,
+    "freeze": partial(_signal, number=signal.SIGSTOP),
+    "terminate": partial(_signal, number=signal.SIGTERM),
     "memory": _memory,
     "disk": _disk,
     "join": _join,

@@ -27,7 +27,6 @@ class Step:
     choice: int
 
     def __str__(self) -> str:
-        """The line of a schedule."""
         return f"{self.number:02} {self.fault.name} ({self.fault.nodes} nodes, choice {self.choice})"
 
 

@@ -39,12 +39,10 @@ class SharedCluster:
     """A network of nodes with one cache."""
 
     def __init__(self, network: Network, watch: Watch) -> None:
-        """Takes a network whose first nodes run."""
         self.network = network
         self.watch = watch
 
     def client(self, machines: Sequence[Machine]) -> tfi.Client:
-        """A client of these machines' nodes."""
         return tfi.connect(",".join(machine.address for machine in machines), timeout=CALL_SECONDS)
 
     def make_whole(self, nodes: int) -> list[Machine]:
@@ -75,7 +73,6 @@ class SharedCluster:
         self.network.start(*machines)
 
     def agent(self, machine: Machine) -> int:
-        """The process of a node's agent."""
         with self.client([machine]) as client:
             pid = next(node.agent.pid for node in client.nodes() if node.id == machine.node_id)
         assert pid is not None

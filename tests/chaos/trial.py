@@ -32,7 +32,6 @@ class Trial:
     """One job, and the machines that its nodes run on, the oldest first."""
 
     def __init__(self, shared: SharedCluster, fault: Fault, choice: int, folder: Path) -> None:
-        """Describes the trial; `start` begins it."""
         self.shared = shared
         self.network = shared.network
         self.fault = fault
@@ -68,7 +67,6 @@ class Trial:
     # What the job does.
 
     def note(self, text: str) -> None:
-        """Adds a line to the evidence."""
         self.notes.append(f"{time.monotonic():.2f} {text}")
 
     def follow(self, machines: Sequence[Machine]) -> None:
@@ -77,13 +75,11 @@ class Trial:
         self._client = self.shared.client(machines)
 
     def close(self) -> None:
-        """Closes the client."""
         if self._client is not None:
             self._client.close()
 
     @property
     def id(self) -> str:
-        """The job's id."""
         assert self.job is not None
         return self.job.id
 
@@ -130,16 +126,13 @@ class Trial:
         return self.until(trains, f"attempt {attempt} does not train")
 
     def runs_script(self, task: Task) -> bool:
-        """Whether the task runs the script."""
         return task.role == ("client" if self.fault.training == "servers" else "worker")
 
     def saved_step(self) -> int:
-        """The step of the newest checkpoint that was reported."""
         reports = [task.status.progress for task in self.tasks()]
         return max((report.checkpoint_step or 0 for report in reports if report), default=0)
 
     def tasks(self) -> tuple[Task, ...]:
-        """The tasks of the newest attempt."""
         assert self.job is not None
         return self.job.attempts[-1].tasks
 
@@ -158,12 +151,10 @@ class Trial:
     # Parts of the cluster.
 
     def task(self, role: str) -> Task:
-        """One of the tasks of a role."""
         equal = [task for task in self.tasks() if task.role == role]
         return equal[self.choice % len(equal)]
 
     def machine_of(self, node_id: str) -> Machine:
-        """The machine of a node."""
         return next(machine for machine in self.machines if machine.node_id == node_id)
 
     def target(self) -> Machine:

@@ -7,12 +7,14 @@ import random
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.flight as flight
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.v1 import data_pb2
 
 CACHE = "conditions"
@@ -169,7 +171,6 @@ class Answers:
     slowest: tuple[float, str] = (0.0, "")
 
     def __str__(self) -> str:
-        """Of a few lines."""
         counts = ", ".join(f"{name} {count:,}" for name, count in self.counts.most_common())
         unclear = "".join(f"\n  {line[:600]}" for line in self.unclear[:20])
         slowest = f"{self.slowest[0]:.1f} s, {self.slowest[1][:200]}"
@@ -177,7 +178,6 @@ class Answers:
 
 
 def prepare(address: str, rows: int = 20) -> None:
-    """Creates the cache that the conditions select from."""
     batch = pa.record_batch(
         {
             "id": pa.array(range(rows), pa.int64()),
@@ -187,27 +187,20 @@ def prepare(address: str, rows: int = 20) -> None:
             "born": pa.array(range(rows), pa.date32()),
         }
     )
-    command = data_pb2.LoadCommand(cache=CACHE, existing=data_pb2.EXISTING_CACHE_REPLACE, key_column="id", partitions=2)
-    with flight.FlightClient(f"grpc://{address}") as client:
-        descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
-        writer, reader = client.do_put(descriptor, batch.schema)
-        with writer:
-            writer.write_batch(batch)
-            writer.done_writing()
-            reader.read()
+    tfi.load(CACHE, batch, key="id", partitions=2, if_exists="replace", address=address)
 
 
 def fuzz(address: str, count: int, seed: int, *, threads: int = 8) -> Answers:
     """Sends generated conditions and SELECTs to a node, and reads the rows of those that it accepts."""
     answers, lock = Answers(), threading.Lock()
-    workers = [
-        threading.Thread(target=_send, args=(address, count // threads, f"{seed}/{number}", answers, lock))
-        for number in range(threads)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with ThreadPoolExecutor(threads) as pool:
+        senders = [
+            pool.submit(_send, address, count // threads, f"{seed}/{number}", answers, lock)
+            for number in range(threads)
+        ]
+    # A sender that failed would otherwise mean fewer conditions, unnoticed.
+    for sender in senders:
+        sender.result()
     return answers
 
 

@@ -60,7 +60,6 @@ class Summary:
     memory: tuple[int, int] = (0, 0)
 
     def __str__(self) -> str:
-        """Of a few lines."""
         statuses: collections.Counter[str] = collections.Counter()
         for (_, status, _), count in self.answers.items():
             statuses[status] += count

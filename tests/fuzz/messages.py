@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.flight as flight
-from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
-from tensorflow_serving.apis import (
-    classification_pb2,
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    regression_pb2,
-)
-from tensorflow_serving.apis import predict_pb2 as serving_pb2
+from tensorflow_serving.apis import model_service_pb2, prediction_service_pb2
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.v1 import data_pb2, job_pb2, metrics_pb2, predict_pb2, shared_pb2, storage_pb2, tcp_pb2
 
 CACHE = "fuzzed"
-NODE_API = "/tensorflow_ignite.v1.NodeApiService/"
-MODELS = "/tensorflow_ignite.v1.ModelService/"
-METRICS = "/tensorflow_ignite.v1.MetricsService/"
-PREDICTION = "/tensorflow.serving.PredictionService/"
-MODEL_STATUS = "/tensorflow.serving.ModelService/"
-FILES = "/tensorflow_ignite.v1.FileService/"
-MEMORY = "/tensorflow_ignite.v1.BlockMemoryService/"
-SHARED = "/tensorflow_ignite.v1.SharedMemoryService/"
-TCP = "/tensorflow_ignite.v1.TcpRowsService/"
 FLIGHT = "/arrow.flight.protocol.FlightService/"
+_MODULES = (
+    *(job_pb2, predict_pb2, metrics_pb2, storage_pb2, shared_pb2, tcp_pb2),
+    *(prediction_service_pb2, model_service_pb2),
+)
+#: Model processes serve the first two; the others are not fuzzed.
+_LEFT_OUT = {
+    *("PredictService.Predict", "PredictService.Ping", "FileService.CheckBlocks"),
+    *("NodeApiService.ListCaches", "NodeApiService.ReportTermination", "NodeApiService.AgreeOnRows"),
+}
+#: Requests that hold, of methods whose made ones would hardly ever be looked at.
+_VALID: dict[str, Message] = {
+    "UploadCode": job_pb2.UploadCodeRequest(digest="0" * 64, chunk=b"x"),
+    "RemoveFile": storage_pb2.RemoveFileRequest(path="/fuzz/a"),
+    "ReadOverTcp": tcp_pb2.ReadOverTcpRequest(command=data_pb2.ReadCommand(cache=CACHE, partitions=[0])),
+}
 
 _TEXTS = (
     "",
@@ -94,17 +94,11 @@ class Target:
 
 
 def targets() -> list[Target]:
-    """Every method that a node serves."""
+    """The methods that a node serves, and those of the services of TensorFlow that it refuses."""
+    services = [service for module in _MODULES for service in module.DESCRIPTOR.services_by_name.values()]
+    methods = [method for service in services for method in service.methods]
     return [
-        *_of_messages(NODE_API, _NODE_API),
-        *_of_messages(MODELS, _MODELS),
-        *_of_messages(METRICS, _METRICS),
-        *_of_messages(PREDICTION, _PREDICTION),
-        *_of_messages(MODEL_STATUS, _MODEL_STATUS),
-        *_of_messages(FILES, _FILES),
-        *_of_messages(MEMORY, _MEMORY),
-        Target(SHARED + "ReadIntoMemory", "stream_stream", _shared),
-        *_of_messages(TCP, _TCP),
+        *(_of(method) for method in methods if f"{method.containing_service.name}.{method.name}" not in _LEFT_OUT),
         *(Target(FLIGHT + method, kind, make, weight) for method, kind, make, weight in _FLIGHT),
     ]
 
@@ -200,74 +194,19 @@ def _one(rng: random.Random, kind: type[Message], valid: Message | None = None) 
     return data if choice < 0.55 else mutated(rng, data)
 
 
-_Methods = Iterable[tuple[str, str, type[Message], Message | None]]
-_NODE_API: _Methods = (
-    ("SubmitJob", "unary_unary", job_pb2.SubmitJobRequest, None),
-    ("GetJob", "unary_unary", job_pb2.GetJobRequest, None),
-    ("ListJobs", "unary_unary", job_pb2.ListJobsRequest, None),
-    ("StopJob", "unary_unary", job_pb2.StopJobRequest, None),
-    ("ProfileTask", "unary_unary", job_pb2.ProfileTaskRequest, None),
-    ("RemoveJob", "unary_unary", job_pb2.RemoveJobRequest, None),
-    ("ListNodes", "unary_unary", job_pb2.ListNodesRequest, None),
-    ("AcceptDataLoss", "unary_unary", job_pb2.AcceptDataLossRequest, None),
-    ("AcceptQuorum", "unary_unary", job_pb2.AcceptQuorumRequest, None),
-    ("DrainNode", "unary_unary", job_pb2.DrainNodeRequest, None),
-    ("WatchJob", "unary_stream", job_pb2.WatchJobRequest, None),
-    ("StreamLogs", "unary_stream", job_pb2.StreamLogsRequest, None),
-    ("UploadCode", "stream_unary", job_pb2.UploadCodeRequest, job_pb2.UploadCodeRequest(digest="0" * 64, chunk=b"x")),
-)
-_MODELS: _Methods = (
-    ("DeployModel", "unary_unary", predict_pb2.DeployModelRequest, None),
-    ("UndeployModel", "unary_unary", predict_pb2.UndeployModelRequest, None),
-    ("ListDeployments", "unary_unary", predict_pb2.ListDeploymentsRequest, None),
-    ("Predict", "unary_unary", predict_pb2.PredictRequest, None),
-)
-_METRICS: _Methods = (("GetMetrics", "unary_unary", metrics_pb2.GetMetricsRequest, None),)
-_PREDICTION: _Methods = (
-    ("Predict", "unary_unary", serving_pb2.PredictRequest, None),
-    ("Classify", "unary_unary", classification_pb2.ClassificationRequest, None),
-    ("Regress", "unary_unary", regression_pb2.RegressionRequest, None),
-    ("GetModelMetadata", "unary_unary", get_model_metadata_pb2.GetModelMetadataRequest, None),
-)
-_MODEL_STATUS: _Methods = (("GetModelStatus", "unary_unary", get_model_status_pb2.GetModelStatusRequest, None),)
-_FILES: _Methods = (
-    ("GetFile", "unary_unary", storage_pb2.GetFileRequest, None),
-    ("ListDirectory", "unary_stream", storage_pb2.ListDirectoryRequest, None),
-    ("MakeDirectory", "unary_unary", storage_pb2.MakeDirectoryRequest, None),
-    ("RemoveFile", "unary_unary", storage_pb2.RemoveFileRequest, storage_pb2.RemoveFileRequest(path="/fuzz/a")),
-    ("RenameFile", "unary_unary", storage_pb2.RenameFileRequest, None),
-    ("BeginWrite", "unary_unary", storage_pb2.BeginWriteRequest, None),
-    ("ReserveBlocks", "unary_unary", storage_pb2.ReserveBlocksRequest, None),
-    ("PutBlocks", "stream_unary", storage_pb2.PutBlocksRequest, None),
-    ("PublishWrite", "unary_unary", storage_pb2.PublishWriteRequest, None),
-    ("AbandonWrite", "unary_unary", storage_pb2.AbandonWriteRequest, None),
-    ("ReadBlocks", "unary_stream", storage_pb2.ReadBlocksRequest, None),
-    ("GetUsage", "unary_unary", storage_pb2.GetUsageRequest, None),
-)
+def _of(method: MethodDescriptor) -> Target:
+    kind = f"{_arity(method.client_streaming)}_{_arity(method.server_streaming)}"
 
-_MEMORY: _Methods = (
-    ("ShareMemory", "unary_unary", storage_pb2.ShareMemoryRequest, None),
-    ("UnshareMemory", "unary_unary", storage_pb2.UnshareMemoryRequest, None),
-)
+    def make(rng: random.Random) -> list[bytes]:
+        count = rng.choice((1, 2, 5)) if method.client_streaming else 1
+        return [_one(rng, method.input_type._concrete_class, _VALID.get(method.name)) for _ in range(count)]
 
-_TCP: _Methods = (
-    (
-        "ReadOverTcp",
-        "unary_stream",
-        tcp_pb2.ReadOverTcpRequest,
-        tcp_pb2.ReadOverTcpRequest(command=data_pb2.ReadCommand(cache=CACHE, partitions=[0])),
-    ),
-)
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    return Target(path, kind, _shared if method.name == "ReadIntoMemory" else make)
 
 
-def _of_messages(service: str, methods: _Methods) -> Iterable[Target]:
-    for method, kind, message, valid in methods:
-
-        def make(rng: random.Random, kind: str = kind, message: Any = message, valid: Any = valid) -> list[bytes]:
-            count = rng.choice((1, 2, 5)) if kind.startswith("stream") else 1
-            return [_one(rng, message, valid) for _ in range(count)]
-
-        yield Target(service + method, kind, make)
+def _arity(streams: bool) -> str:
+    return "stream" if streams else "unary"
 
 
 def _shared(rng: random.Random) -> list[bytes]:
@@ -296,7 +235,7 @@ def _descriptor(rng: random.Random, command: bytes) -> bytes:
     """Of a command, or of a path, or of neither."""
     how = rng.random()
     if how < 0.8:
-        return _field(1, b"")[:0] + b"\x08\x02" + _field(2, command)
+        return b"\x08\x02" + _field(2, command)
     return b"\x08\x01" + _field(3, _text(rng)[:1_000].encode()) if how < 0.95 else rng.randbytes(6)
 
 
@@ -313,18 +252,19 @@ def _read(rng: random.Random) -> bytes:
     if rng.random() < 0.4:
         command.sql = ""
         command.where = rng.choice(("id >= ?", "id = ? OR text LIKE ?", _text(rng)))
-    data = bytes(command.SerializeToString())
-    return mutated(rng, data) if rng.random() < 0.3 else data
+    return _perhaps_mutated(rng, command.SerializeToString())
 
 
 def _info(rng: random.Random) -> list[bytes]:
-    data = _descriptor(rng, _read(rng))
-    return [mutated(rng, data) if rng.random() < 0.2 else data]
+    return [_perhaps_mutated(rng, _descriptor(rng, _read(rng)))]
 
 
 def _get(rng: random.Random) -> list[bytes]:
-    data = _field(1, _read(rng))
-    return [mutated(rng, data) if rng.random() < 0.2 else data]
+    return [_perhaps_mutated(rng, _field(1, _read(rng)))]
+
+
+def _perhaps_mutated(rng: random.Random, data: bytes) -> bytes:
+    return mutated(rng, data) if rng.random() < 0.25 else data
 
 
 _SCHEMA = pa.schema(
@@ -333,7 +273,6 @@ _SCHEMA = pa.schema(
 
 
 def rows(count: int = 20) -> pa.RecordBatch:
-    """Of the cache that is read and written."""
     return pa.record_batch(
         {
             "id": pa.array(range(count), pa.int64()),
@@ -388,13 +327,11 @@ def _put(rng: random.Random) -> list[bytes]:
 
 
 def _flight_messages(rng: random.Random) -> list[bytes]:
-    return [rng.randbytes(rng.randrange(100)), mutated(rng, _field(1, b"\x08\x02" + _field(2, b"x")))][
-        : rng.choice((1, 2))
-    ]
+    return [*_flight_message(rng), mutated(rng, _field(1, b"\x08\x02" + _field(2, b"x")))]
 
 
 def _flight_message(rng: random.Random) -> list[bytes]:
-    return _flight_messages(rng)[:1]
+    return [rng.randbytes(rng.randrange(100))]
 
 
 _FLIGHT = (
@@ -412,12 +349,4 @@ _FLIGHT = (
 
 
 def prepare(address: str) -> None:
-    """Makes the cache that is read and written."""
-    command = data_pb2.LoadCommand(cache=CACHE, existing=data_pb2.EXISTING_CACHE_REPLACE, key_column="id", partitions=2)
-    with flight.FlightClient(f"grpc://{address}") as client:
-        descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
-        writer, reader = client.do_put(descriptor, _SCHEMA)
-        with writer:
-            writer.write_batch(rows())
-            writer.done_writing()
-            reader.read()
+    tfi.load(CACHE, rows(), key="id", partitions=2, if_exists="replace", address=address)

@@ -10,7 +10,7 @@ import conditions
 import messages
 import psutil
 import pytest
-from fuzzing import Summary, fuzz
+from fuzzing import fuzz
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
@@ -35,7 +35,9 @@ def test_a_node_answers_every_message_and_stays_up(tmp_path: Path) -> None:
         with tfi.connect(cluster.address) as client:
             assert len(client.nodes()) == 1
         print(f"\nseed              {SEED}\n{summary}")
-        check(summary, cluster.nodes[0].process.pid)
+        assert not summary.unclear, summary
+        assert summary.memory[1] - summary.memory[0] < MOST_GROWTH
+        assert psutil.pid_exists(cluster.nodes[0].process.pid)
     log = "".join(path.read_text(errors="replace") for path in (tmp_path / "cluster").rglob("*.log"))
     traces = sum(line.startswith("\tat ") for line in log.splitlines())
     print(f"log               {len(log):,} characters, {traces:,} lines of stack traces")
@@ -54,9 +56,3 @@ def test_a_node_with_a_small_heap_answers_every_condition_and_stays_up(tmp_path:
         assert answers.counts["rows"] > CONDITIONS / 10
         with tfi.connect(cluster.address) as client:
             assert len(client.nodes()) == 1
-
-
-def check(summary: Summary, pid: int) -> None:
-    assert not summary.unclear, summary
-    assert summary.memory[1] - summary.memory[0] < MOST_GROWTH
-    assert psutil.pid_exists(pid)

@@ -17,13 +17,14 @@ from tensorflow_ignite.agent.gpus import find_gpus
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.leaks import marked_processes
+from tensorflow_ignite.testing.patience import patiently
 
 FOUND = find_gpus()
 pytestmark = pytest.mark.skipif(not FOUND, reason="this machine has no GPU: the driver (nvidia-smi) lists none")
 
 PROJECT = Path(__file__).parents[2]
 EXAMPLE = PROJECT / "examples" / "jax_digits.py"
-SECONDS = 180.0
+SECONDS = patiently(180.0)
 # JAX allocates three quarters of the memory of each GPU: two processes on one GPU fail.
 COMPUTES = """
 import time

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,9 +19,13 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import agreement
+from tensorflow_ignite.data import agreement, pyfunc
+from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epochs.changes import IDENTITY_COLUMNS
+from tensorflow_ignite.data.loading.columns import table_of
 from tensorflow_ignite.v1 import data_pb2
+
+ROWS = 1000
 
 
 @dataclass
@@ -29,11 +34,6 @@ class Cache:
 
     schema: pa.Schema
     partitions: list[pa.Table]
-
-    @property
-    def rows(self) -> int:
-        """Rows of all partitions."""
-        return sum(table.num_rows for table in self.partitions)
 
 
 @dataclass
@@ -46,11 +46,13 @@ class Cluster:
     sent: list[tuple[str, int]] = field(default_factory=list)
     # Rows that DoGet leaves out at the end, to play a cluster that loses rows.
     missing_rows: int = 0
+    # Streams end only when their reader cancels them.
+    holds_streams: bool = False
 
     def __post_init__(self) -> None:
         """Makes the means to wait for the end of streams."""
         self._changed = threading.Condition()
-        self._streams = self.begun = 0
+        self._streams = 0
 
     @classmethod
     def start(cls, nodes: int) -> Cluster:
@@ -72,13 +74,9 @@ class Cluster:
     def add(self, name: str, table: pa.Table, partitions: int = 8) -> None:
         """Makes a cache of a table, with keys from 0 on."""
         keys = pa.array(range(table.num_rows), pa.int64())
-        self.store(name, table.add_column(0, pa.field("_key", pa.int64(), nullable=False), keys), partitions)
-
-    def store(self, name: str, rows: pa.Table, partitions: int) -> None:
-        """Makes a cache of rows that begin with their key."""
+        rows = table.add_column(0, pa.field("_key", pa.int64(), nullable=False), keys)
         parts = [rows.take(np.arange(part, rows.num_rows, partitions)) for part in range(partitions)]
-        schema = pa.schema(list(rows.schema)[1:])
-        self.caches[name] = Cache(schema, parts)
+        self.caches[name] = Cache(table.schema, parts)
 
     def own(self, node: int, cache: str) -> list[int]:
         """The partitions of a cache that belong to a node."""
@@ -88,7 +86,6 @@ class Cluster:
         """Counts a stream that sends."""
         with self._changed:
             self._streams += 1
-            self.begun += 1
             self._changed.notify_all()
 
     def stream_ended(self) -> None:
@@ -97,58 +94,44 @@ class Cluster:
             self._streams -= 1
             self._changed.notify_all()
 
-    def wait_until_begun(self, count: int, seconds: float = 20.0) -> bool:
-        """Waits until so many streams have begun in all; some may have ended by then.
-
-        A connection sometimes takes in more than 20 MB that nobody reads, where the processors are busy.
-        """
-        with self._changed:
-            return self._changed.wait_for(lambda: self.begun >= count, seconds)
-
     def wait_for_streams(self, count: int, seconds: float = 20.0) -> bool:
-        """Waits until exactly so many streams send."""
+        """Waits until exactly so many streams send, or are held."""
         with self._changed:
             return self._changed.wait_for(lambda: self._streams == count, seconds)
 
-    def write_context(self, path: Path, cache: str, role: str, index: int, kind: str) -> Path:
-        """Writes what a job would write for a task that runs beside node ``index``."""
-        workers = [
+
+@contextmanager
+def numbers() -> Iterator[Cluster]:
+    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows. Whoever reads must have let go at the end."""
+    cluster = Cluster.start(3)
+    ids = np.arange(ROWS)
+    cluster.add(
+        "numbers",
+        table_of(
             {
-                "index": node,
-                "nodeId": f"node-{node}",
-                "partitions": self.own(node, cache),
-                "rows": str(sum(self.caches[cache].partitions[part].num_rows for part in self.own(node, cache))),
+                "pixels": np.repeat(ids, 12).astype(np.float32).reshape(ROWS, 3, 4),
+                "label": ids.astype(np.int32),
+                "name": [f"row {number}" for number in ids],
+                "words": [["w"] * (number % 3) for number in ids],
+                "even": ids % 2 == 0,
             }
-            for node in range(len(self.nodes))
-        ]
-        description: dict[str, Any] = {
-            "jobId": "7f3a",
-            "jobName": "test",
-            "attempt": 1,
-            "role": role,
-            "index": index,
-            "kind": kind,
-            "cache": cache,
-            "nodeAddress": self.nodes[index].address,
-            "workers": workers,
-            "assignmentDigest": hashlib.sha256(json.dumps(workers).encode()).hexdigest(),
-        }
-        path.write_text(json.dumps(description))
-        return path
+        ),
+    )
+    yield cluster
+    cluster.stop()
+    gc.collect()
+    assert pyfunc.open_readers() == 0
+    assert readers.snapshot_bytes() == 0
 
 
-class BecomeTask(Protocol):
-    """Makes this process one task of a job."""
-
-    def __call__(self, index: int, role: str = "WORKER") -> None:
-        """From now on; beside node ``index``."""
+BecomeTask = Callable[[int], None]
 
 
 @contextmanager
 def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BecomeTask]:
-    """This process as tasks of a mirrored job on a cache, one after another; outside any job before and after.
+    """This process as workers of a mirrored job on a cache, one after another; outside any job before and after.
 
-    The other workers of the job have the rows of their assignment in each epoch.
+    The function makes it the worker beside a node. The other workers have the rows of their assignment in each epoch.
     """
 
     def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: object) -> list[int]:
@@ -160,9 +143,29 @@ def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.Monkey
     read = task._read
     for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
         monkeypatch.delenv(name)
+    workers = [
+        {
+            "index": node,
+            "nodeId": f"node-{node}",
+            "partitions": cluster.own(node, cache),
+            "rows": str(sum(cluster.caches[cache].partitions[part].num_rows for part in cluster.own(node, cache))),
+        }
+        for node in range(len(cluster.nodes))
+    ]
+    context = {
+        "jobId": "7f3a",
+        "jobName": "test",
+        "attempt": 1,
+        "role": "WORKER",
+        "kind": "MULTI_WORKER_MIRRORED",
+        "cache": cache,
+        "workers": workers,
+        "assignmentDigest": hashlib.sha256(json.dumps(workers).encode()).hexdigest(),
+    }
 
-    def become(index: int, role: str = "WORKER") -> None:
-        path = cluster.write_context(folder / "context.json", cache, role, index, "MULTI_WORKER_MIRRORED")
+    def become(index: int) -> None:
+        path = folder / "context.json"
+        path.write_text(json.dumps({**context, "index": index, "nodeAddress": cluster.nodes[index].address}))
         monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
         read.cache_clear()
 
@@ -213,10 +216,10 @@ class Node(flight.FlightServerBase):
                 f"partitions {foreign} of cache {command.cache!r} are not primary on node {self._index}. A node sends "
                 f"its primary partitions. Ask for the owners again [code=PARTITION_NOT_LOCAL]"
             )
-        return flight.GeneratorStream(_columns(cache, command), self._batches(cache, command))
+        return flight.GeneratorStream(_columns(cache, command), self._batches(cache, command, context))
 
     def _batches(
-        self, cache: Cache, command: data_pb2.ReadCommand
+        self, cache: Cache, command: data_pb2.ReadCommand, context: flight.ServerCallContext
     ) -> Iterator[pa.RecordBatch | tuple[pa.RecordBatch, bytes]]:
         self._cluster.stream_began()
         try:
@@ -244,40 +247,11 @@ class Node(flight.FlightServerBase):
                 yield from table.to_batches(max_chunksize=min(rows, command.batch_rows or 65_536))
                 sent += table.num_rows
             result.rows = sent
+            while self._cluster.holds_streams and not context.is_cancelled():
+                time.sleep(0.01)
             yield pa.RecordBatch.from_pylist([], schema), result.SerializeToString()
         finally:
             self._cluster.stream_ended()
-
-    def do_put(
-        self,
-        context: flight.ServerCallContext,
-        descriptor: flight.FlightDescriptor,
-        reader: flight.MetadataRecordBatchReader,
-        writer: flight.FlightMetadataWriter,
-    ) -> None:
-        """Stores rows."""
-        command = data_pb2.LoadCommand.FromString(descriptor.command)
-        table, sent = _sealed(reader)
-        if sent != table.num_rows:
-            raise flight.FlightServerError(
-                f"{table.num_rows} rows of {sent} arrived. A load is whole or fails. Load again [code=INVALID_REQUEST]"
-            )
-        held = self._cluster.caches.get(command.cache)
-        if held and command.existing == data_pb2.EXISTING_CACHE_ERROR:
-            raise flight.FlightServerError(
-                f"cache {command.cache!r} exists. A load creates its cache by default. Use "
-                f'if_exists="append" or "replace" [code=CACHE_EXISTS]'
-            )
-        if command.key_column:
-            keys = table.column(command.key_column)
-            table = table.drop_columns([command.key_column])
-        else:
-            keys = pa.array(range(command.first_key, command.first_key + table.num_rows), pa.int64())
-        rows = table.add_column(0, pa.field("_key", keys.type, nullable=False), keys)
-        if held and command.existing == data_pb2.EXISTING_CACHE_APPEND:
-            rows = pa.concat_tables([*held.partitions, rows])
-        self._cluster.store(command.cache, rows, command.partitions or 4)
-        writer.write(data_pb2.LoadResult(rows=table.num_rows).SerializeToString())
 
     def _cache(self, name: str) -> Cache:
         cache = self._cluster.caches.get(name)
@@ -287,20 +261,6 @@ class Node(flight.FlightServerBase):
                 f"{', '.join(self._cluster.caches)} [code=CACHE_NOT_FOUND]"
             )
         return cache
-
-
-def _sealed(reader: flight.MetadataRecordBatchReader) -> tuple[pa.Table, int]:
-    """The rows of a stream, and their number as its last message tells it; -1 where none does."""
-    batches, sent = [], -1
-    while True:
-        try:
-            chunk = reader.read_chunk()
-        except StopIteration:
-            return pa.Table.from_batches(batches, reader.schema), sent
-        if chunk.data is not None:
-            batches.append(chunk.data)
-        if chunk.app_metadata is not None:
-            sent = data_pb2.LoadResult.FromString(chunk.app_metadata.to_pybytes()).rows
 
 
 def _columns(cache: Cache, command: data_pb2.ReadCommand) -> pa.Schema:

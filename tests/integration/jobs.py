@@ -20,10 +20,11 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.node_process import LocalNode
+from tensorflow_ignite.testing.patience import patiently
 
 SCRIPTS = Path(__file__).with_name("scripts")
 # Far more than a job needs on a busy machine: what is late is wrong.
-LIMIT = 300.0
+LIMIT = patiently(300.0)
 # The cache `numbered`. Ignite assigns partitions by the random ids of nodes: in one of 200 clusters of three nodes,
 # a node has none of 16 partitions; in one of 10^11, none of 64.
 ROWS = 500

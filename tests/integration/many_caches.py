@@ -12,10 +12,11 @@ from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.choice import FLIGHT, SHARED, TCP, open_stream
 from tensorflow_ignite.testing import LocalCluster, node_configuration
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import data_pb2
 
 TRANSPORTS = (SHARED, TCP, FLIGHT)
-_BALANCE_SECONDS = 240.0
+_BALANCE_SECONDS = patiently(240.0)
 # Few rows need little memory.
 _BATCH_BYTES = 64 * 1024
 _POLL = 0.1

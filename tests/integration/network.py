@@ -21,8 +21,9 @@ from waiting import await_true
 
 from tensorflow_ignite.testing import cluster, leaks
 from tensorflow_ignite.testing.node_process import LocalNode
+from tensorflow_ignite.testing.patience import patiently
 
-LIMIT = 120.0
+LIMIT = patiently(120.0)
 PORT = 10820
 DISCOVERY_PORT = 47500
 #: The host of the bridge itself; cuts between machines do not concern it.

@@ -12,7 +12,9 @@ from pathlib import Path
 
 import psutil
 
-SECONDS = 20.0
+from tensorflow_ignite.testing.patience import patiently
+
+SECONDS = patiently(60.0)
 # The flag __SO_ACCEPTCON of /proc/net/unix.
 _LISTENS = 0x10000
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import gc
 import itertools
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from jobs import LIMIT, PARTITIONS, SCRIPTS, environment, partition_of, read, workers
+from jobs import LIMIT, PARTITIONS, SCRIPTS, partition_of, read, workers
 from waiting import await_true
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite import errors
 from tensorflow_ignite.data.batches import Ragged
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.testing import LocalCluster
@@ -151,43 +148,15 @@ def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
 
 
 @pytest.mark.full
-def test_bad_arguments_and_other_errors_are_ours(cluster: LocalCluster, cache: str) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="batch_size=0 is not a whole number from 1 on"):
-        tfi.batches(cache, batch_size=0, address=cluster.address)
-    with pytest.raises(errors.InvalidRequestError, match="label='nothing' is not among the columns"):
-        tfi.batches(cache, batch_size=1, label="nothing", address=cluster.address)
-    with pytest.raises(errors.CacheNotFoundError):
-        tfi.batches("batches_of_nothing", batch_size=1, address=cluster.address)
-    with pytest.raises(errors.RowMismatchError, match="column some is null"):
-        list(tfi.batches(cache, batch_size=1, address=cluster.address))
-
-
-@pytest.mark.full
-def test_a_program_that_reads_batches_imports_no_tensorflow(cluster: LocalCluster, cache: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, SCRIPTS / "read_batches.py", tmp_path, cache, "2", "repeat"],
-        env=environment(cluster.address),
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    for epoch in range(2):
-        assert sorted(read(tmp_path, f"worker-0-{epoch}.json")) == list(range(ROWS))
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("uneven", ["repeat", "drop", "pad"])
-def test_workers_read_their_own_partitions_and_equal_numbers_of_rows(
-    cluster: LocalCluster, client: tfi.Client, cache: str, tmp_path: Path, uneven: str
+def test_workers_read_their_own_partitions_and_equal_numbers_of_rows_without_tensorflow(
+    cluster: LocalCluster, client: tfi.Client, cache: str, tmp_path: Path
 ) -> None:
-    handle = client.submit(SCRIPTS / "read_batches.py", cache=cache, args=[str(tmp_path), cache, "2", uneven])
+    handle = client.submit(SCRIPTS / "read_batches.py", cache=cache, args=[str(tmp_path), cache, "2"])
     job = handle.wait(LIMIT)
     owner, shares = partition_of(cache, PARTITIONS, cluster.address), workers(job)
     counts = [sum(owner[number] in share for number in range(ROWS)) for share in shares]
-    for epoch in range(2):
-        found = [read(tmp_path, f"worker-{index}-{epoch}.json") for index in range(len(shares))]
+    for uneven, epoch in itertools.product(("repeat", "drop", "pad"), range(2)):
+        found = [read(tmp_path, f"worker-{index}-{uneven}-{epoch}.json") for index in range(len(shares))]
         for share, numbers in zip(shares, found, strict=True):
             assert {owner[number] for number in numbers} <= set(share)
         if uneven == "pad":

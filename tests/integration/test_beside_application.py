@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
-from jobs import ROWS, SCRIPTS
+from jobs import LIMIT, ROWS, SCRIPTS, await_files
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
 
-LIMIT = 300.0
 NICE = 10
 
 
@@ -25,13 +23,9 @@ def test_tasks_and_what_they_start_have_a_lower_priority_than_their_node(tmp_pat
     with LocalCluster(nodes=1, environment=by_default) as cluster, tfi.connect(cluster.address) as client:
         tfi.load("one", {"id": np.arange(10)}, partitions=1, address=cluster.address)
         job = client.submit(SCRIPTS / "stay.py", cache="one", args=[str(tmp_path), "0"])
-        files = [tmp_path / f"worker-0{part}.pid" for part in ("", "-child-0")]
-        deadline = time.monotonic() + LIMIT
-        while not all(file.exists() and file.read_text().strip() for file in files):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        pids = await_files(job, *(tmp_path / f"worker-0{part}.pid" for part in ("", "-child-0")))
         node = psutil.Process(cluster.nodes[0].pid).nice()
-        assert {psutil.Process(int(file.read_text())).nice() for file in files} == {min(19, node + NICE)}
+        assert {psutil.Process(int(pid)).nice() for pid in pids} == {min(19, node + NICE)}
         job.stop(timeout=LIMIT)
 
 

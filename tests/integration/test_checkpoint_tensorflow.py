@@ -24,6 +24,38 @@ from tensorflow_ignite.train.store import _NONE_SHARED, Store
 tf = pytest.importorskip("tensorflow")
 
 
+class Interrupted(Exception):
+    """What a test ends fit with."""
+
+
+def watching(keras: Any, end: tuple[int, int] | None = None) -> Any:
+    """A callback that notes the epoch and the batch of each execution in `trained`, and interrupts fit after one."""
+
+    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.trained: list[tuple[int, int]] = []
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            if logs:
+                self.trained.append((self.epoch, batch))
+            if (self.epoch, batch) == end:
+                raise Interrupted
+
+    return Watch()
+
+
+@pytest.fixture
+def in_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is a task of a job, whose checkpoints are in the test's folder, and has not called fit yet."""
+    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
+    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
+    monkeypatch.setattr("tensorflow_ignite.train.fits._count", 0)
+
+
 def test_a_loop_goes_on_behind_the_last_checkpoint(tmp_path: Path) -> None:
     weight = tf.Variable(0.0)
     checkpoint = train.checkpoint(every_steps=4, keep=2, directory=str(tmp_path), weight=weight)
@@ -132,19 +164,6 @@ def test_one_of_several_tasks_must_say_its_strategy(tmp_path: Path, monkeypatch:
         train.checkpoint(directory=str(tmp_path), weight=tf.Variable(1.0)).save(1)
 
 
-@pytest.mark.full
-def test_a_checkpoint_without_its_data_is_skipped(tmp_path: Path) -> None:
-    weight = tf.Variable(0.0)
-    checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
-    for number in checkpoint.steps(3):
-        weight.assign(float(number))
-    os.unlink(tmp_path / "ckpt-3.data-00000-of-00001")
-    checkpoint = train.checkpoint(every_steps=1, directory=str(tmp_path), weight=weight)
-    assert (checkpoint.resumed_from_step, weight.numpy()) == (2, 2.0)
-    list(checkpoint.steps(3))
-    assert train.checkpoint(directory=str(tmp_path), weight=weight).resumed_from_step == 3
-
-
 def test_a_task_saves_in_the_cluster_until_it_is_replaced(
     client: tfi.Client, numbered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,47 +192,20 @@ def test_a_task_saves_in_the_cluster_until_it_is_replaced(
 
 
 @pytest.mark.full
-def test_a_process_whose_directory_was_taken_over_saves_no_more(tmp_path: Path) -> None:
-    first = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(1.0))
-    second = train.checkpoint(directory=str(tmp_path / "new"), weight=tf.Variable(2.0))
-    second.save(1)
-    written = sorted(os.listdir(tmp_path / "new"))
-    with pytest.raises(TensorFlowIgniteError, match="has taken the directory over"):
-        first.save(2)
-    assert sorted(os.listdir(tmp_path / "new")) == written
-    assert json.loads((tmp_path / "new" / "attempt").read_text())["job"] == ""
+def test_arguments_that_make_no_sense_are_refused(tmp_path: Path) -> None:
+    for arguments in ({}, {"step": 1}, {"weight": 1, "keep": 0}, {"weight": 1, "every_steps": 0}):
+        with pytest.raises(InvalidRequestError):
+            train.checkpoint(directory=str(tmp_path), **arguments)
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("arguments", [{}, {"step": 1}, {"weight": 1, "keep": 0}, {"weight": 1, "every_steps": 0}])
-def test_arguments_that_make_no_sense_are_refused(arguments: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(InvalidRequestError):
-        train.checkpoint(directory=str(tmp_path), **arguments)
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("known", [True, False], ids=["steps_per_epoch", "size of the dataset unknown"])
-@pytest.mark.parametrize("name", ["keras", "tf_keras"])
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("keras", True), ("keras", False), ("tf_keras", True)],
+    ids=["keras", "keras, size of the dataset unknown", "tf_keras"],
+)
 def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     keras = pytest.importorskip(name)
-
-    class Interrupted(Exception):
-        """What a test kills fit with."""
-
-    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
-        def __init__(self, end: tuple[int, int] | None = None) -> None:
-            super().__init__()
-            self.end = end
-            self.trained: list[tuple[int, int]] = []
-
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            self.epoch = epoch
-
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            if logs:
-                self.trained.append((self.epoch, batch))
-            if (self.epoch, batch) == self.end:
-                raise Interrupted
 
     def fit(watch: Any, epochs: int) -> tuple[Any, train.CheckpointCallback]:
         keras.utils.set_random_seed(1)
@@ -227,8 +219,8 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, cap
         return model, callback
 
     with pytest.raises(Interrupted):
-        fit(Watch((1, 7)), 3)
-    watch = Watch()
+        fit(watching(keras, (1, 7)), 3)
+    watch = watching(keras)
     model, callback = fit(watch, 3)
     assert callback.checkpoint is not None
     assert callback.checkpoint.resumed_from_step == 18
@@ -240,12 +232,12 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, cap
         # Nobody knew how long an epoch is: the one that was interrupted reads the dataset once more.
         assert watch.trained[-1] == (2, 9)
     # What is finished stays finished, and can be continued.
-    watch = Watch()
+    watch = watching(keras)
     caplog.clear()
     model, callback = fit(watch, 3)
     assert watch.trained == []
     assert f"this fit trains nothing: {tmp_path} has a checkpoint after epoch 3 of 3" in caplog.text
-    watch = Watch()
+    watch = watching(keras)
     fit(watch, 4)
     assert watch.trained == [(3, batch) for batch in range(10)]
 
@@ -254,24 +246,6 @@ def test_fit_goes_on_within_an_epoch(name: str, known: bool, tmp_path: Path, cap
 @pytest.mark.parametrize("name", ["keras", "tf_keras"])
 def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, tmp_path: Path) -> None:
     keras = pytest.importorskip(name)
-
-    class Interrupted(Exception):
-        """What a test ends fit with."""
-
-    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
-        def __init__(self, end: tuple[int, int] | None = None) -> None:
-            super().__init__()
-            self.end = end
-            self.trained: list[tuple[int, int]] = []
-
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            self.epoch = epoch
-
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            if logs:
-                self.trained.append((self.epoch, batch))
-            if (self.epoch, batch) == self.end:
-                raise Interrupted
 
     def fit(watch: Any, **when: int) -> tuple[int, int, int]:
         """Steps before this fit, after it, and those of the optimizer."""
@@ -288,37 +262,23 @@ def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, 
     # The last execution of an epoch of ten steps: tf_keras runs two steps, Keras 3 four.
     last = 11 if name == "keras" else 9
     epoch = last + 1
-    watch = Watch((1, 7))
+    watch = watching(keras, (1, 7))
     assert fit(watch, every_steps=2) == (0, epoch + 8, epoch + 8)
     assert watch.trained == [(0, 3), (0, 7), (0, last), (1, 3), (1, 7)]
-    watch = Watch((1, last))
+    watch = watching(keras, (1, last))
     assert fit(watch, every_steps=2) == (epoch + 8, 2 * epoch, 2 * epoch)
     assert watch.trained == [(1, last)]
     # At the end of an epoch.
-    watch = Watch()
+    watch = watching(keras)
     assert fit(watch, every_steps=2) == (2 * epoch, 3 * epoch, 3 * epoch)
     assert watch.trained == [(2, 3), (2, 7), (2, last)]
 
 
 @pytest.mark.full
-def test_a_callback_serves_one_fit(tmp_path: Path) -> None:
-    keras = pytest.importorskip("keras")
-    model = keras.Sequential([keras.layers.Dense(1)])
-    model.compile("sgd", "mse")
-    rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1])))
-    callback = train.CheckpointCallback(directory=str(tmp_path))
-    model.fit(rows, verbose=0, callbacks=[callback])
-    with pytest.raises(TensorFlowIgniteError, match="has served a fit before"):
-        model.fit(rows, verbose=0, callbacks=[callback])
-
-
-@pytest.mark.full
 def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_job: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keras = pytest.importorskip("keras")
-    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
-    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
     rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
 
     def script() -> list[int]:
@@ -333,6 +293,8 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
             assert callback.checkpoint is not None
             assert callback.checkpoint.steps_done == 3 * epochs
             resumed.append(callback.checkpoint.resumed_from_step)
+            with pytest.raises(TensorFlowIgniteError, match="has served a fit before"):
+                model.fit(rows, verbose=0, callbacks=[callback])
         return resumed
 
     assert script() == [0, 0]
@@ -342,12 +304,9 @@ def test_each_fit_of_a_script_has_its_place_in_the_directory_of_the_job(
 
 @pytest.mark.full
 def test_an_evaluator_scores_the_checkpoints_of_each_fit_of_a_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    in_job: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keras = pytest.importorskip("keras")
-    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
-    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
-    monkeypatch.setattr("tensorflow_ignite.train.fits._count", 0)
     rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
 
     def model_of(units: int) -> Any:
@@ -369,28 +328,11 @@ def test_an_evaluator_scores_the_checkpoints_of_each_fit_of_a_script(
 
 
 @pytest.mark.full
-def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_round_continues_the_training_of_the_round_before(
+    in_job: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keras = pytest.importorskip("keras")
-    module = importlib.import_module("tensorflow_ignite.train.checkpoint")
-    monkeypatch.setattr(module, "current", lambda: Task(checkpoint_directory=str(tmp_path)))
     rows = tf.data.Dataset.from_tensors((tf.ones([4, 2]), tf.ones([4, 1]))).repeat(3)
-
-    class Interrupted(Exception):
-        pass
-
-    class Watch(keras.callbacks.Callback):  # type: ignore[misc, name-defined]
-        def __init__(self, end: tuple[int, int] | None) -> None:
-            super().__init__()
-            self.end = end
-            self.trained: list[tuple[int, int]] = []
-
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            self.epoch = epoch
-
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            self.trained.append((self.epoch, batch))
-            if (self.epoch, batch) == self.end:
-                raise Interrupted
 
     def process(*rounds: int, end: tuple[int, int] | None = None) -> list[tuple[int, list[tuple[int, int]]]]:
         """A process that trains these rounds: the steps before each round, and the batches of its epochs."""
@@ -400,7 +342,7 @@ def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, m
         found = []
         for number in rounds:
             fits.begin_round(number)
-            watch, callback = Watch(end), train.CheckpointCallback(every_steps=1)
+            watch, callback = watching(keras, end), train.CheckpointCallback(every_steps=1)
             with contextlib.suppress(Interrupted):
                 model.fit(rows, epochs=2, verbose=0, callbacks=[callback, watch])
             assert callback.checkpoint is not None
@@ -416,12 +358,3 @@ def test_each_round_continues_the_training_of_the_round_before(tmp_path: Path, m
     # An epoch that was interrupted has other rows now.
     assert process(3, 4) == [(17, two_epochs[3:]), (20, two_epochs)]
     assert (tmp_path / "rounds" / "checkpoint").is_file()
-
-
-@pytest.mark.full
-def test_corrected_functions_of_keras_leave_one_process_alone() -> None:
-    pytest.importorskip("keras")
-    trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")
-    assert trainer.reduce_per_replica.__module__ == "tensorflow_ignite.train.keras3"
-    strategy = tf.distribute.get_strategy()
-    assert trainer.reduce_per_replica({"loss": tf.constant(2.0)}, strategy, "auto")["loss"].numpy() == 2.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from flight_cluster import BecomeTask, Cluster, tasks  # noqa: E402
+from flight_cluster import ROWS, BecomeTask, Cluster, numbers, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
@@ -21,29 +22,13 @@ from tensorflow_ignite.data import pyfunc  # noqa: E402
 from tensorflow_ignite.data.epoch_readers import readers  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
-ROWS = 1000
+ROWS_OF_EPOCHS = (40, 100, 20, 70)
 
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
-    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows."""
-    cluster = Cluster.start(3)
-    numbers = np.arange(ROWS)
-    cluster.add(
-        "numbers",
-        table_of(
-            {
-                "pixels": np.repeat(numbers, 16).astype(np.float32).reshape(ROWS, 4, 4),
-                "label": numbers.astype(np.int32),
-                "words": [[f"w{number}"] * (number % 3) for number in numbers],
-            }
-        ),
-    )
-    yield cluster
-    cluster.stop()
-    gc.collect()
-    assert pyfunc.open_readers() == 0
-    assert readers.snapshot_bytes() == 0
+    with numbers() as started:
+        yield started
 
 
 @pytest.fixture(autouse=True)
@@ -84,37 +69,35 @@ def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: 
 
 
 @pytest.mark.full
-def test_batches_without_end_are_all_full(cluster: Cluster) -> None:
-    batches = tfi.dataset("numbers", columns=["label"], address=cluster.address, exact=True).repeat().batch(300)
-    assert int(batches.cardinality()) == tf.data.INFINITE_CARDINALITY
-    assert batches.element_spec["label"] == tf.TensorSpec([300], tf.int32)
-    found = labels(batches.take(10))
-    assert sorted(found) == sorted(list(range(ROWS)) * 3)
-
-
-@pytest.mark.full
 def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
     from tensorflow.python.data.experimental.ops import distribute
 
     rows = tfi.dataset("numbers", columns=["label"], address=cluster.address, exact=True)
     assert rows.batch(250).element_spec["label"] == tf.TensorSpec([250], tf.int32)
     assert sorted(labels(rows.batch(250))) == list(range(ROWS))
-    for batches in (rows.batch(250), rows.repeat(3).batch(600), rows.repeat().batch(300), rows.batch(300, True)):
+    endless = rows.repeat().batch(300)
+    for batches in (rows.batch(250), rows.repeat(3).batch(600), endless, rows.batch(300, True)):
         assert int(distribute.compute_batch_size(batches)) == batches.element_spec["label"].shape[0]
+    assert int(endless.cardinality()) == tf.data.INFINITE_CARDINALITY
+    assert endless.element_spec["label"] == tf.TensorSpec([300], tf.int32)
+    assert sorted(labels(endless.take(10))) == sorted(list(range(ROWS)) * 3)
 
 
 @pytest.mark.full
 def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
     rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", address=cluster.address)
-    assert rows.element_spec == ({"pixels": tf.TensorSpec([4, 4])}, tf.TensorSpec([], tf.int32))
+    assert rows.element_spec == ({"pixels": tf.TensorSpec([3, 4])}, tf.TensorSpec([], tf.int32))
     _, both = tfi.dataset("numbers", label=["label", "words"], address=cluster.address).element_spec
     assert list(both) == ["label", "words"]
     features, label, weight = tfi.dataset("numbers", label="label", uneven="pad", address=cluster.address).element_spec
-    assert (list(features), label.dtype, weight) == (["pixels", "words"], tf.int32, tf.TensorSpec([], tf.float32))
+    assert (list(features), label.dtype, weight) == (
+        ["pixels", "name", "words", "even"],
+        tf.int32,
+        tf.TensorSpec([], tf.float32),
+    )
 
-    import keras
-
-    pixels = keras.Input([4, 4], name="pixels")
+    keras = pytest.importorskip("keras")
+    pixels = keras.Input([3, 4], name="pixels")
     model = keras.Model(pixels, keras.layers.Dense(1)(keras.layers.Flatten()(pixels)))
     model.compile("sgd", "mse")
     history = model.fit(rows.batch(100), epochs=2, verbose=0)
@@ -124,24 +107,11 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"shuffle": 0},
-        {"seed": -1},
-        {"uneven": "fill"},
-        {"snapshot": 1},
-        {"memory": "much"},
-        {"nulls": "drop"},
-        {"transport": "mail"},
-        {"batch_bytes": -1},
-        {"label": 3},
-    ],
-    ids=str,
-)
-def test_invalid_arguments_are_refused_before_any_call(wrong: dict[str, Any]) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=next(iter(wrong))):
-        tfi.dataset("numbers", address="nobody:1", **wrong)
+def test_invalid_arguments_are_refused_before_any_call() -> None:
+    wrong = {"shuffle": 0, "seed": -1, "uneven": "fill", "snapshot": 1, "memory": "much", "nulls": "drop"}
+    for name, value in {**wrong, "transport": "mail", "label": 3}.items():
+        with pytest.raises(errors.InvalidRequestError, match=name):
+            tfi.dataset("numbers", address="nobody:1", **{name: value})
 
 
 @pytest.mark.full
@@ -153,25 +123,12 @@ def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -
     assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
     assert labels(dataset.batch(10).take(3)) == first[:30]
     assert len(cluster.sent) == sent
-    assert readers.snapshot_bytes() > ROWS * 64
+    assert readers.snapshot_bytes() > ROWS * 48
     iterator = iter(dataset.batch(100))
     next(iterator)
     del dataset
     gc.collect()
     assert sum(len(batch["label"]) for batch in iterator) == 900
-
-
-@pytest.mark.full
-def test_fresh_epochs_have_the_rows_that_are_there(cluster: Cluster) -> None:
-    fresh, fixed = (
-        tfi.dataset("numbers", columns=["label"], exact=exact, address=cluster.address) for exact in (False, True)
-    )
-    assert int(fresh.cardinality()) == tf.data.UNKNOWN_CARDINALITY
-    assert len(labels(fresh.batch(100))) == len(labels(fixed.batch(100))) == ROWS
-    cluster.add("numbers", table_of({"label": np.arange(7, dtype=np.int32)}))
-    assert sorted(labels(fresh.batch(100))) == list(range(7))
-    with pytest.raises(tf.errors.OpError, match=r"7 rows arrived, 1000 were expected.*snapshot=False"):
-        labels(fixed.batch(100))
 
 
 def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> None:
@@ -190,17 +147,22 @@ def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> Non
         assert runs(None, **options)[0] != runs(None, **options)[0]
 
 
-@pytest.mark.parametrize("epochs", [1, 3])
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"shuffle": 100, "seed": 3}, {"snapshot": True}, {"shuffle": True, "seed": 3, "snapshot": True}],
-    ids=lambda options: "-".join(options) or "plain",
+    ("options", "epochs"),
+    [
+        ({}, 3),
+        ({"shuffle": 100, "snapshot": "refresh"}, 1),
+        ({"shuffle": True}, 3),
+        ({"shuffle": True, "snapshot": "frozen"}, 3),
+    ],
+    ids=["plain", "window", "shuffled", "shuffled snapshot"],
 )
 def test_an_iterator_goes_on_from_its_state_in_another_dataset(
     cluster: Cluster, tmp_path: Path, options: dict[str, Any], epochs: int
 ) -> None:
-    def made() -> Any:
-        dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=400, **options)
+    def made(seed: int = 3) -> Any:
+        more = {**options, "seed": seed} if "shuffle" in options else options
+        dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=400, **more)
         return dataset.repeat(epochs).batch(48)
 
     whole = labels(made())
@@ -212,6 +174,49 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
     resumed = iter(made())
     tf.train.Checkpoint(iterator=resumed).restore(path)
     assert begun + labels(resumed) == whole
+    # Without a window as large as the cache, it has more rows to read.
+    if options.get("shuffle") == 100:
+        other = iter(made(seed=4))
+        tf.train.Checkpoint(iterator=other).restore(path)
+        with pytest.raises(tf.errors.OpError, match=r"AssignmentChangedError.*with other options"):
+            labels(other)
+
+
+@pytest.mark.full
+def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
+    # A window as large as the cache wants all rows before it gives the first.
+    dataset, other = (
+        tfi.dataset("numbers", columns=["label"], shuffle=ROWS, seed=3, address=cluster.address) for _ in range(2)
+    )
+    cluster.nodes[2].shutdown()
+    with pytest.raises(tf.errors.OpError, match="ConnectionFailedError"):
+        labels(dataset.batch(50))
+    assert pyfunc.open_readers() == 0
+    cluster.nodes.pop()
+    assert [labels(dataset.batch(50)) for _ in range(2)] == [labels(other.batch(50)) for _ in range(2)]
+
+
+def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:
+    task(2)
+    dataset = tfi.dataset("numbers", columns=["label"])
+    gone = cluster.nodes.pop()
+    try:
+        assert set(labels(dataset.batch(50))) == set(own(2))
+    finally:
+        gone.shutdown()
+
+
+@pytest.mark.full
+def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
+    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
+) -> None:
+    task(0)
+    dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
+    cluster.add("numbers", table_of({"label": np.arange(800, dtype=np.int32)}))
+    for _ in range(2):
+        assert len(labels(dataset.batch(50))) == 375
+    (warning,) = [record.message for record in caplog.records if "every worker" in record.message]
+    assert "has 300 rows in epoch 0; an epoch has 375 on every worker, as agreed when it began: 75 are" in warning
 
 
 @pytest.mark.full
@@ -252,31 +257,6 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
 
 
 @pytest.mark.full
-def test_a_cache_that_is_written_does_not_end_a_mirrored_job(
-    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
-) -> None:
-    task(0)
-    dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
-    cluster.add("numbers", table_of({"label": np.arange(800, dtype=np.int32)}))
-    for _ in range(2):
-        assert len(labels(dataset.batch(50))) == 375
-    assert "has 300 rows in epoch 0; an epoch has 375 on every worker" in caplog.records[0].message
-    assert len(caplog.records) == 1
-
-
-@pytest.mark.full
-def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task: BecomeTask) -> None:
-    task(2)
-    dataset = tfi.dataset("numbers", columns=["label"])
-    gone = cluster.nodes.pop()
-    try:
-        assert sorted(labels(dataset.batch(50)))[:2] == [2, 2]
-        assert set(labels(dataset.batch(50))) == set(own(2))
-    finally:
-        gone.shutdown()
-
-
-@pytest.mark.full
 def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
     @tf.function
     def total() -> Any:
@@ -310,3 +290,51 @@ def test_a_graph_that_reuses_the_memory_of_its_inputs_changes_no_row_of_a_later_
     found = [(row["label"].numpy(), row["pixels"].numpy()) for row in rows.unbatch()]
     assert sorted(int(label) for label, _ in found) == own(0)
     assert all((pixels == label).all() for label, pixels in found)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("library", "strategy"), [("keras", None), ("keras", "mirrored"), ("tf_keras", "mirrored")])
+def test_each_epoch_of_fit_has_the_rows_of_its_time(
+    cluster: Cluster, library: str, strategy: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    def write(rows: int) -> None:
+        """The cache has so many rows from now on."""
+        cluster.add("rows", table_of({"x": np.ones(rows, np.float32), "y": np.ones(rows, np.float32)}))
+
+    kind: Any = pytest.importorskip(library)
+
+    class Writes(kind.callbacks.Callback):  # type: ignore[misc]
+        """Changes the number of rows after each epoch."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.batches = [0]
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            self.batches[-1] += 1
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            if epoch + 1 < len(ROWS_OF_EPOCHS):
+                write(ROWS_OF_EPOCHS[epoch + 1])
+                self.batches.append(0)
+
+    write(ROWS_OF_EPOCHS[0])
+    rows = tfi.dataset("rows", label="y", address=cluster.address).batch(10)
+    data = rows.map(lambda features, label: (features["x"][:, None], label))
+    scope = tf.distribute.MirroredStrategy(["CPU:0"]) if strategy else tf.distribute.get_strategy()
+    with scope.scope():
+        model = kind.Sequential([kind.layers.Input([1]), kind.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    writes = Writes()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(data, epochs=len(ROWS_OF_EPOCHS), callbacks=[writes], verbose=0)
+    assert writes.batches == [rows // 10 for rows in ROWS_OF_EPOCHS]
+    # What finds the end of the rows is no step.
+    assert int(model.optimizer.iterations.numpy()) == sum(writes.batches)
+    assert not [str(warning.message) for warning in said if "ran out of data" in str(warning.message)]
+    assert not [record for record in caplog.records if "ran out of data" in record.message]
+    # Over other datasets it is as before.
+    some = tf.data.Dataset.from_tensor_slices((np.ones((20, 1)), np.ones(20))).filter(lambda x, y: True).batch(10)
+    assert len(model.fit(some, epochs=3, verbose=0).history["loss"]) == 3
+    assert len(model.fit(some.repeat(), epochs=2, steps_per_epoch=3, verbose=0).history["loss"]) == 2

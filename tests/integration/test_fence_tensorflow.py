@@ -5,13 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from forks import TensorFlowForks
 from jobs import LIMIT
 from train_tasks import Job

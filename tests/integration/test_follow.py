@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import subprocess
 import sys
@@ -16,9 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 from jobs import LIMIT
+from meanwhile import repeating
 from pyignite import GenericObjectMeta
 from pyignite.datatypes import LongObject
-from test_changing_rows import PARTITIONS, ROWS, Rows, made, put
+from test_changing_rows import PARTITIONS, ROWS, Rows, made, put, settle
 from thin_client import thin_client
 from waiting import await_true
 
@@ -33,8 +35,6 @@ from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.testing import LocalCluster
 
 WRITERS = 3
-# Longer than the time after which nodes know all changes.
-SETTLED_SECONDS = 2.5
 # A removed row, among versions.
 REMOVED = -1
 VERSION: Any = GenericObjectMeta("Version", (), {}, schema=OrderedDict(id=LongObject))
@@ -86,9 +86,7 @@ def test_all_rows_come_and_then_those_that_are_put(cluster: LocalCluster) -> Non
     assert sorted(rows.until(ROWS)) == [(number, number) for number in range(ROWS)]
     for number in range(5):
         put(cluster, cache, {number: 100_000 + number, ROWS + number: number})
-        begin = time.monotonic()
         assert sorted(rows.until(2)) == [(number, 100_000 + number), (ROWS + number, number)]
-        assert time.monotonic() - begin < LIMIT
 
 
 @pytest.mark.full
@@ -131,17 +129,28 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
 
 
 @pytest.mark.full
-def test_removed_rows_come_as_such_if_they_are_requested(cluster: LocalCluster) -> None:
+def test_removed_rows_come_as_such_if_they_are_requested_and_rows_come_again_after_a_clear(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache = made(cluster, "deletions")
+    settled = Rows(cache, cluster.address, monkeypatch)
+    settle(settled)
+    settled.close()
     position = tfi.position(cache, address=cluster.address)
     rows = Followed(cache, cluster.address, since=position, deletions=True, nulls="default")
     without = Followed(cache, cluster.address, since=position)
+    removed = list(range(0, ROWS, 3))
     with thin_client(cluster.nodes[0].pid) as client:
-        removed = list(range(0, ROWS, 3))
         client.get_cache(cache).remove_keys(removed)
-    put(cluster, cache, {1: 100})
-    assert sorted(rows.until(len(removed) + 1)) == sorted([(key, 0, True) for key in removed] + [(1, 100, False)])
-    assert without.until(1) == [(1, 100)]
+        put(cluster, cache, {1: 100})
+        assert sorted(rows.until(len(removed) + 1)) == sorted([(key, 0, True) for key in removed] + [(1, 100, False)])
+        assert without.until(1) == [(1, 100)]
+        client.get_cache(cache).clear()
+    put(cluster, cache, {5: 50, 7: 70})
+    found: dict[int, int] = {}
+    while len(found) < 2:
+        found |= {key: number for key, number, is_removed in rows.take() if not is_removed}
+    assert found == {5: 50, 7: 70}
 
 
 @pytest.mark.full
@@ -200,20 +209,17 @@ def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
 
 
 @pytest.mark.full
-def test_a_cache_that_is_removed_is_an_error_where_it_is_followed(cluster: LocalCluster) -> None:
+def test_a_cache_that_is_removed_is_an_error_and_one_that_is_created_again_is_followed_or_an_error(
+    cluster: LocalCluster,
+) -> None:
     cache = made(cluster, "removed_cache", 10)
     rows = Followed(cache, cluster.address)
     rows.until(10)
-    with thin_client(cluster.nodes[0].pid) as client:
-        timer = threading.Timer(0.5, client.get_cache(cache).destroy)
-        timer.start()
+    with thin_client(cluster.nodes[0].pid) as client, ThreadPoolExecutor(1) as waiting:
+        more = waiting.submit(rows.until, 1)
+        client.get_cache(cache).destroy()
         with pytest.raises(errors.CacheNotFoundError, match=cache):
-            rows.until(1)
-        timer.join()
-
-
-@pytest.mark.full
-def test_a_cache_that_is_removed_and_created_again_is_followed_or_an_error_that_says_so(cluster: LocalCluster) -> None:
+            more.result(LIMIT)
     for partitions in (PARTITIONS, 2 * PARTITIONS):
         cache = made(cluster, f"again_{partitions}", 10)
         rows = Followed(cache, cluster.address)
@@ -229,7 +235,7 @@ def test_a_cache_that_is_removed_and_created_again_is_followed_or_an_error_that_
             pass
 
 
-class Writer(threading.Thread):
+class Writer:
     """Puts about 1,000 rows a second under its own keys, and removes some; versions of a row grow.
 
     Attributes:
@@ -238,34 +244,24 @@ class Writer(threading.Thread):
 
     KEYS = 2_000
 
-    def __init__(self, pid: int, cache: str, number: int) -> None:
-        super().__init__()
+    def __init__(self, client: Any, cache: str, number: int) -> None:
         self.stored: dict[int, int] = {}
-        self.stop = threading.Event()
-        self.keys = range(number * self.KEYS, (number + 1) * self.KEYS)
-        self.error: Exception | None = None
-        self._pid, self._cache = pid, cache
         self.version = number
+        self._keys = range(number * self.KEYS, (number + 1) * self.KEYS)
+        self._chance = random.Random(number)
+        self._cache = client.get_cache(cache)
 
-    def run(self) -> None:
-        """Puts rows until it is stopped."""
-        chance = random.Random(self.version)
-        try:
-            with thin_client(self._pid) as client:
-                cache = client.get_cache(self._cache)
-                while not self.stop.is_set():
-                    begin = time.monotonic()
-                    self.version += WRITERS
-                    keys = chance.sample(self.keys, 50)
-                    cache.put_all({(key, LongObject): VERSION(id=self.version) for key in keys})
-                    self.stored |= dict.fromkeys(keys, self.version)
-                    if chance.random() < 0.1:
-                        gone = chance.sample(self.keys, 20)
-                        cache.remove_keys([(key, LongObject) for key in gone])
-                        self.stored |= dict.fromkeys(gone, REMOVED)
-                    self.stop.wait(max(0.0, 0.05 - (time.monotonic() - begin)))
-        except Exception as error:
-            self.error = error
+    def write(self) -> None:
+        """Puts some rows."""
+        self.version += WRITERS
+        keys = self._chance.sample(self._keys, 50)
+        self._cache.put_all({(key, LongObject): VERSION(id=self.version) for key in keys})
+        self.stored |= dict.fromkeys(keys, self.version)
+        if self._chance.random() < 0.1:
+            gone = self._chance.sample(self._keys, 20)
+            self._cache.remove_keys([(key, LongObject) for key in gone])
+            self.stored |= dict.fromkeys(gone, REMOVED)
+        time.sleep(0.05)
 
 
 class Ledger:
@@ -300,16 +296,15 @@ def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
     ids = np.arange(10, dtype=np.int64)
     tfi.load(cache, {"key": ids - 100, "id": ids}, key="key", backups=1, partitions=PARTITIONS, address=nodes.address)
     rows = Followed(cache, nodes.address, deletions=True, nulls="default")
-    writers = [Writer(nodes.nodes[0].pid, cache, number) for number in range(WRITERS)]
-    ledger = Ledger(writers)
     changes = [nodes.start_node, lambda: nodes.kill_node(nodes.nodes[-1]), nodes.start_node]
-    with ThreadPoolExecutor(1) as changing:
-        for writer in writers:
-            writer.start()
-        try:
+    with contextlib.ExitStack() as clients, ThreadPoolExecutor(1) as changing:
+        connected = [clients.enter_context(thin_client(nodes.nodes[0].pid)) for _ in range(WRITERS)]
+        writers = [Writer(client, cache, number) for number, client in enumerate(connected)]
+        ledger = Ledger(writers)
+        with repeating(*(writer.write for writer in writers)):
             for change in [*changes, None]:
-                end = time.monotonic() + 4
-                while time.monotonic() < end:
+                enough = ledger.rows + 5_000
+                while ledger.rows < enough:
                     ledger.add(rows.take())
                 # As after a restore from a checkpoint: another reader goes on.
                 rows = rows.again()
@@ -318,39 +313,15 @@ def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
                     ledger.add(rows.take())
                 if changed is not None:
                     changed.result()
-        finally:
-            for writer in writers:
-                writer.stop.set()
-            for writer in writers:
-                writer.join()
-    assert [writer.error for writer in writers] == [None] * WRITERS
-    deadline = time.monotonic() + LIMIT
-    with thin_client(nodes.nodes[0].pid) as client:
-        while not ledger.is_complete():
-            assert time.monotonic() < deadline
+
+        def is_complete() -> bool:
             # A batch comes in any case.
             writers[0].version += 1
-            client.get_cache(cache).put(-1, VERSION(id=writers[0].version), key_hint=LongObject)
+            connected[0].get_cache(cache).put(-1, VERSION(id=writers[0].version), key_hint=LongObject)
             ledger.add(rows.take())
-    assert ledger.rows > 5_000
+            return ledger.is_complete()
 
-
-@pytest.mark.full
-def test_rows_come_again_after_a_cache_was_cleared_and_a_third_was_removed(cluster: LocalCluster) -> None:
-    cache = made(cluster, "cleared")
-    rows = Followed(cache, cluster.address, deletions=True, nulls="default")
-    rows.until(ROWS)
-    time.sleep(SETTLED_SECONDS)
-    with thin_client(cluster.nodes[0].pid) as client:
-        client.get_cache(cache).remove_keys(list(range(0, ROWS, 3)))
-        gone = {key for key, _, removed in rows.until(ROWS // 3) if removed}
-        assert gone == set(range(0, ROWS, 3))
-        client.get_cache(cache).clear()
-    put(cluster, cache, {5: 50, 7: 70})
-    found: dict[int, int] = {}
-    while len(found) < 2:
-        found |= {key: number for key, number, removed in rows.take() if not removed}
-    assert found == {5: 50, 7: 70}
+        await_true(is_complete, "rows are missed", LIMIT)
 
 
 @pytest.mark.full

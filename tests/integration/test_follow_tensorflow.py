@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jobs import LIMIT
 from test_changing_rows import made, put
+from waiting import await_true
 
 tf = pytest.importorskip("tensorflow")
 
@@ -71,7 +72,17 @@ model.fit(rows.map(lambda row: (row["id"][:, None], row["id"])), verbose=0, call
 """
 
 
-@pytest.mark.parametrize("reads", [pytest.param(LOOP, id="loop", marks=pytest.mark.full), pytest.param(FIT, id="fit")])
+def waits(pid: int) -> bool:
+    """Whether a process does nothing for so many looks at all its threads that it is not about to go on."""
+    for _ in range(40):
+        for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+            if path.read_text().rpartition(")")[2].split()[0] != "S":
+                return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize("reads", [pytest.param(LOOP, id="loop"), pytest.param(FIT, id="fit")])
 def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, reads: str) -> None:
     if reads is FIT:
         pytest.importorskip("keras")
@@ -87,8 +98,8 @@ def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, read
         try:
             assert process.stdout is not None
             assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
-            # It waits then: an interrupt in a destructor, before that, would be lost.
-            time.sleep(3)
+            # An interrupt in a destructor, before it waits, would be lost.
+            await_true(lambda: waits(process.pid), "it does not wait")
             process.send_signal(signal.SIGINT)
             error = process.communicate(timeout=LIMIT)[1]
         finally:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
@@ -74,14 +73,3 @@ def test_a_sample_of_old_rows_comes_with_the_new_ones_and_differs_from_dataset_t
     found = subset(cluster, cache, "training", since=since, replay=0.9)
     assert not set(found) & held_out
     assert sum(number < 1_000_000 for number in found) == pytest.approx(9 * 90, rel=0.3)
-
-
-def test_what_is_chosen_by_keys_cannot_be_combined_with_everything(cluster: LocalCluster) -> None:
-    cache = made(cluster, "combined")
-    for options, text in [
-        ({"validation_split": 0.1, "subset": "training", "where": "id > 3"}, "where= or sql="),
-        ({"replay": 0.5}, "has no position"),
-        ({"validation_split": 0.1}, "subset=None is unknown"),
-    ]:
-        with pytest.raises(errors.InvalidRequestError, match=text):
-            tfi.dataset(cache, address=cluster.address, **options)

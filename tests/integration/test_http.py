@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -14,14 +13,16 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 
 tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")
 
-SECONDS = 60.0
+SECONDS = patiently(60.0)
 SOCKET_BYTES = 107
 SOCKET = "/node-0/work/tensorflow-ignite/127.0.0.1_12345/agent/models/1/socket"
 
@@ -207,6 +208,5 @@ def test_metrics_count_requests_batches_and_versions(client: tfi.Client, model: 
         assert call(f"{url}/v1/models/double:predict", {"instances": [[1, 2, 3]]})[0] == 200
     assert value(answered) == before + 3
     assert value('tensorflow_ignite_model_serving{model="double",version="1"}') == 1
-    deadline = time.monotonic() + SECONDS
-    while value('tensorflow_ignite_predict_batch_rows_count{model="double",version="1"}') < 1:
-        assert time.monotonic() < deadline
+    batches = 'tensorflow_ignite_predict_batch_rows_count{model="double",version="1"}'
+    await_true(lambda: value(batches) >= 1, "no batch is counted")

@@ -15,10 +15,11 @@ import tensorflow_ignite
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.spec import Event, Job
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
-TIMEOUT = 120
+TIMEOUT = patiently(120)
 # The coordinator does nothing until the test lets it go; the workers are TensorFlow's servers.
 SCRIPT = """
 import os, sys, time

@@ -115,13 +115,18 @@ def scene(narrow: LocalCluster, tmp_path: Path) -> Iterator[Scene]:
     ready.close()
 
 
-def test_jobs_without_room_wait_and_start_by_priority_then_by_submission(scene: Scene) -> None:
+def test_jobs_without_room_wait_and_start_by_priority_then_by_submission_or_are_stopped(scene: Scene) -> None:
     for name in ("one", "two"):
         scene.submit(name)
     scene.await_running("one", "two")
     scene.submit("three")
     scene.submit("four", priority=-1)
     scene.submit("five", priority=1)
+    scene.submit("six")
+    scene.await_waiting("six", "position 3")
+    scene.await_waiting("four", "position 4")
+    stopped = scene.jobs["six"].stop(timeout=LIMIT)
+    assert (stopped.state, stopped.attempts) == ("stopped", ())
     assert scene.await_waiting("five", "position 1").queue_position == 1
     assert scene.await_waiting("three", "position 2").queue_position == 2
     waiting = scene.await_waiting("four", "position 3")
@@ -155,19 +160,6 @@ def test_the_quota_of_an_owner_holds_up_its_own_jobs_alone(scene: Scene) -> None
     scene.end("first")
     scene.await_running("second")
     scene.end("second", "other")
-
-
-def test_a_waiting_job_is_stopped_at_once_and_leaves_the_queue(scene: Scene) -> None:
-    for name in ("one", "two", "three", "four"):
-        scene.submit(name)
-    scene.await_running("one", "two")
-    scene.await_waiting("four", "position 2")
-    stopped = scene.jobs["three"].stop(timeout=LIMIT)
-    assert (stopped.state, stopped.attempts) == ("stopped", ())
-    scene.await_waiting("four", "position 1")
-    scene.end("one", "two")
-    scene.await_running("four")
-    scene.end("four")
 
 
 def test_a_job_that_needs_more_tasks_than_a_node_has_room_for_runs_alone(scene: Scene) -> None:

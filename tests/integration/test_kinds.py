@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 import numpy as np
 import pytest
-from jobs import SCRIPTS, await_job, read
+from jobs import LIMIT, SCRIPTS, await_job, read
 
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
@@ -24,16 +24,20 @@ from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 pytest.importorskip("keras")
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LINE = "points_of_a_line"
 PARTITIONS = 64
 ROWS = 480
-# Central storage is as `mirrored` but for where variables are.
-CELLS = [
-    *itertools.product(("multi-worker-mirrored", "parameter-server", "mirrored", "one"), ("keras", "tf_keras", "loop"))
+# Each kind once, and each way to train; tests/chaos/test_kinds.py has the other combinations.
+CELLS: list[tuple[JobKind, str]] = [
+    ("multi-worker-mirrored", "keras"),
+    ("mirrored", "tf_keras"),
+    ("parameter-server", "tf_keras"),
+    ("one", "loop"),
+    ("central-storage", "loop"),
 ]
-CELLS.append(("central-storage", "loop"))
-# `make test` has these, and test_job_rows.py has jobs of two kinds with loops; `make test-all` has all.
-QUICK_CELLS = [("multi-worker-mirrored", "keras"), ("mirrored", "tf_keras")]
+# `make test` has these, and test_job_rows.py has jobs of two kinds with loops.
+QUICK_CELLS = CELLS[:2]
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
 SCRIPT_TASKS: dict[JobKind, list[str]] = {
@@ -54,7 +58,7 @@ def line(cluster: LocalCluster) -> str:
 
 
 def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
-    job = client.submit(SCRIPTS / script, **options).wait(timeout=300)
+    job = client.submit(SCRIPTS / script, **options).wait(timeout=LIMIT)
     assert job.state == "succeeded"
     return job
 
@@ -67,12 +71,7 @@ def test_each_kind_trains_in_each_way(
 ) -> None:
     if library == "tf_keras":
         pytest.importorskip("tf_keras")
-    handle = client.submit(SCRIPTS / "train_kind.py", cache=line, kind=kind, args=[str(tmp_path), library])
-    if (kind, library) == ("parameter-server", "keras"):
-        with pytest.raises(JobFailedError, match=r"fit of Keras .* cannot train under ParameterServerStrategy"):
-            handle.wait(timeout=300)
-        return
-    handle.wait(timeout=300)
+    succeed(client, "train_kind.py", cache=line, kind=kind, args=[str(tmp_path), library])
     found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     assert sorted(found) == SCRIPT_TASKS[kind]
     weights = [weights for weights, _ in found.values()]
@@ -81,29 +80,42 @@ def test_each_kind_trains_in_each_way(
     np.testing.assert_array_equal(weights, weights[:1] * len(weights))
 
 
-@pytest.mark.parametrize("strategy", ["none", pytest.param("MirroredStrategy", marks=pytest.mark.full)])
-def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
-    client: tfi.Client, line: str, tmp_path: Path, strategy: str
-) -> None:
-    handle = client.submit(
-        SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", strategy], max_crashes=0
-    )
-    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--kind custom"):
-        handle.wait(timeout=300)
-
-
 @pytest.mark.full
-@pytest.mark.parametrize("kind", ["multi-worker-mirrored", pytest.param("one", marks=pytest.mark.full)])
-def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one(
-    client: tfi.Client, line: str, tmp_path: Path, kind: JobKind
+@pytest.mark.parametrize(
+    ("kind", "example"), [("multi-worker-mirrored", "digits.py"), ("parameter-server", "digits_ps.py")]
+)
+def test_examples_with_a_loop_recognise_digits(
+    cluster: LocalCluster, client: tfi.Client, kind: JobKind, example: str
 ) -> None:
-    test = f"points_for_the_{kind.replace('-', '_')}_evaluator"
+    pixels, label = pytest.importorskip("sklearn.datasets").load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(label))
+    for cache, rows in {"handwritten": order[:1437], "handwritten_test": order[1437:]}.items():
+        data = {"pixels": pixels[rows].astype(np.uint8), "label": label[rows]}
+        tfi.load(cache, data, if_exists="replace", address=cluster.address)
+    handle = client.submit(EXAMPLES / example, cache="handwritten", kind=kind, args=["--epochs", "12"])
+    job = handle.wait(timeout=LIMIT)
+    assert job.progress.step == job.progress.total_steps > 0
+    (accuracy,) = [line.text for line in handle.logs() if line.text.startswith("test accuracy=")]
+    assert float(accuracy.partition("=")[2]) >= 0.9
+
+
+def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
+    client: tfi.Client, line: str, tmp_path: Path
+) -> None:
+    handle = client.submit(SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", "none"], max_crashes=0)
+    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--kind custom"):
+        handle.wait(timeout=LIMIT)
+
+
+def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one(
+    client: tfi.Client, line: str, tmp_path: Path
+) -> None:
+    test = "points_for_the_evaluator"
     tfi.load(test, {"x": np.float32([0.1, 0.9]), "y": np.float32([1.2, 2.8])}, address=client.address)
     job = succeed(
         client,
         "train_kind.py",
         cache=line,
-        kind=kind,
         args=[str(tmp_path), "keras"],
         evaluator=True,
         evaluation_cache=test,
@@ -125,7 +137,7 @@ def test_a_job_goes_on_without_an_evaluator_that_fails(client: tfi.Client, line:
     (folder / "main.py").write_text((SCRIPTS / "train_kind.py").read_text())
     (folder / "evaluate.py").write_text("raise RuntimeError('broken on purpose')")
     job = client.submit(folder, cache=line, args=[str(tmp_path), "loop"], max_crashes=0, evaluator="evaluate.py").wait(
-        timeout=300
+        timeout=LIMIT
     )
     assert (job.state, len(job.attempts), job.crashes) == ("succeeded", 1, 0)
     assert "broken on purpose" in job.attempt.tasks[-1].status.error
@@ -241,33 +253,14 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
             with pytest.raises(InvalidRequestError, match="Set gpus_per_worker in its place"):
                 client.submit(SCRIPTS / "show_task.py", env={"CUDA_VISIBLE_DEVICES": "0"}, **options)
             holder.stop()
-            assert waiting.wait(timeout=300).attempt.tasks[0].status.gpus == ("0", "1")
+            assert waiting.wait(timeout=LIMIT).attempt.tasks[0].status.gpus == ("0", "1")
             # A task without GPUs sees none, on any node.
             succeed(client, "show_task.py", args=[str(tmp_path)], **options)
             assert [read(tmp_path, f"worker-{index}.json")["visible"] for index in range(4)] == [""] * 4
 
 
 @pytest.mark.full
-def test_nodes_of_an_attribute_run_the_tasks_and_read_what_the_others_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "node.xml"
-    config.write_text(node_configuration(node=RACK + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
-    monkeypatch.setenv("RACK", "a")
-    with LocalCluster(nodes=2, config=config) as nodes:
-        monkeypatch.setenv("RACK", "b")
-        nodes.start_node()
-        tfi.load("racks", {"id": np.arange(64)}, partitions=8, address=nodes.addresses[0])
-        with tfi.connect(nodes.addresses[0]) as client:
-            job = succeed(
-                client, "show_task.py", cache="racks", kind="custom", args=[str(tmp_path)], nodes={"rack": "b"}
-            )
-            assert [task.node_address for task in job.attempt.tasks] == [nodes.addresses[2]]
-            assert read(tmp_path, "worker-0.json")["partitions"] == list(range(8))
-
-
-@pytest.mark.full
-def test_the_nodes_that_may_run_tasks_need_tensorflow_and_others_do_not(
+def test_nodes_of_an_attribute_run_the_tasks_and_read_what_others_own_which_need_no_tensorflow(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "node.xml"
@@ -280,57 +273,48 @@ def test_the_nodes_that_may_run_tasks_need_tensorflow_and_others_do_not(
         monkeypatch.setenv("RACK", "without")
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(without), os.environ.get("PYTHONPATH", "")]))
         nodes.start_node()
-        tfi.load("mixed", {"id": np.arange(64)}, partitions=8, address=nodes.address)
+        tfi.load("racks", {"id": np.arange(64)}, partitions=64, address=nodes.address)
+        options: dict[str, Any] = {"cache": "racks", "args": [str(tmp_path)]}
         with tfi.connect(nodes.address) as client:
             with pytest.raises(NoAgentError, match=r"has no TensorFlow .* or other nodes \(--nodes\)"):
-                client.submit(SCRIPTS / "show_task.py", cache="mixed")
-            job = succeed(client, "show_task.py", cache="mixed", args=[str(tmp_path)], nodes={"rack": "with"})
+                client.submit(SCRIPTS / "show_task.py", **options)
+            job = succeed(client, "show_task.py", nodes={"rack": "with"}, **options)
             assert [task.node_address for task in job.attempt.tasks] == [nodes.address]
+            assert read(tmp_path, "worker-0.json")["partitions"] == list(range(64))
 
 
 @pytest.mark.full
-def test_a_client_outside_the_cluster_has_servers_beside_the_rows_for_as_long_as_it_lives(
-    cluster: LocalCluster, client: tfi.Client
+@pytest.mark.parametrize("action", ["wait", "go-on"])
+def test_a_client_outside_the_cluster_has_servers_beside_the_rows_until_one_of_them_ends(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path, action: str
 ) -> None:
-    tfi.load("rows_of_an_outside_client", {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
-    command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, "rows_of_an_outside_client"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
-    job, rows = (line.split()[1:] for line in done.stdout.splitlines() if line.startswith(("job", "rows")))
-    assert int(rows[0]) >= 60 * 10
-    assert rows[1:] == ["90", "3"]
-    assert client.job(job[0]).status.state == "succeeded"
-    with subprocess.Popen([*command, "wait"], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines = [process.stdout.readline().split() for _ in range(2)]
-        handle = client.job(lines[0][1])
-        assert handle.status.state == "running"
-        process.kill()
-        assert handle.wait(timeout=300).state == "succeeded"
-
-
-@pytest.mark.full
-def test_a_client_outside_the_cluster_ends_with_its_servers_and_says_so(
-    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
-) -> None:
-    tfi.load("rows_of_a_client_that_goes_on", {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
-    command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, "rows_of_a_client_that_goes_on"]
-    # TensorFlow alone would raise an error that only says which address refused a connection, or wait for its servers
-    # without an end, deaf to Ctrl-C.
+    cache = f"rows_of_an_outside_client_{action.replace('-', '_')}"
+    tfi.load(cache, {"id": np.arange(90)}, partitions=PARTITIONS, address=cluster.address)
+    command = [sys.executable, SCRIPTS / "outside_client.py", cluster.address, cache, action]
     output = tmp_path / "stderr"
     with (
         output.open("w") as stderr,
-        subprocess.Popen([*command, "go-on"], stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,
     ):
         try:
             assert process.stdout is not None
-            lines = [process.stdout.readline().split() for _ in range(2)]
-            handle = client.job(lines[0][1])
-            handle.stop(wait=False)
-            # The client itself may wait a minute for the end of its job.
-            assert process.wait(120) == 1
+            (_, job), (_, count, *rows) = (process.stdout.readline().split() for _ in range(2))
+            assert int(count) >= 60 * 10
+            assert rows == ["90", "3"]
+            handle = client.job(job)
+            assert handle.status.state == "running"
+            if action == "wait":
+                process.kill()
+                assert handle.wait(timeout=LIMIT).state == "succeeded"
+            else:
+                # TensorFlow alone would raise an error that only says which address refused a connection, or wait for
+                # its servers without an end, deaf to Ctrl-C.
+                handle.stop(wait=False)
+                # The client itself may wait a minute for the end of its job.
+                assert process.wait(300) == 1
+                assert f"the servers of job {handle.id} have ended" in output.read_text()
         finally:
             process.kill()
-    assert f"the servers of job {handle.id} have ended" in output.read_text()
 
 
 @pytest.mark.full

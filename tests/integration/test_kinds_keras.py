@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from jobs import SCRIPTS
+from jobs import LIMIT, SCRIPTS
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.kinds import JobKind
@@ -29,21 +27,14 @@ TRAINING, OTHER = "noisy_line", "noisy_line_of_others"
 BATCH, STEPS, EPOCHS, OTHER_ROWS = 24, 6, 2, 50
 
 
-def long(kind: JobKind, library: str) -> Any:
-    """A cell that `make test-all` runs: one job with all features needs half a minute or more."""
-    return pytest.param(kind, library, marks=pytest.mark.full)
-
-
-MIRRORED = [("multi-worker-mirrored", "keras"), long("multi-worker-mirrored", "tf_keras")]
-IN_ONE_PROCESS = [
-    long("mirrored", "keras"),
-    long("mirrored", "tf_keras"),
-    long("one", "keras"),
-    long("one", "tf_keras"),
+# Each kind, and both libraries where they differ: `fit` of Keras 3 does not run under parameter servers.
+CELLS: list[tuple[JobKind, str]] = [
+    ("multi-worker-mirrored", "keras"),
+    ("multi-worker-mirrored", "tf_keras"),
+    ("mirrored", "keras"),
+    ("one", "keras"),
+    ("parameter-server", "tf_keras"),
 ]
-# `fit` of Keras 3 does not run under parameter servers: test_kinds.py.
-SERVERS = [("parameter-server", "tf_keras")]
-CELLS = [*MIRRORED, *IN_ONE_PROCESS, *SERVERS]
 FEATURES = [
     "callbacks_and_evaluation",
     "class_weight",
@@ -58,13 +49,14 @@ FEATURES = [
 REFUSED = "cannot run {} under"
 # Of TensorFlow, which names a variable on another device.
 OTHER_DEVICE = "known_issues#tfvariable_on_a_different_device"
-every_cell = pytest.mark.parametrize(("kind", "library"), CELLS)
 
 
 @dataclass(frozen=True)
 class Cell:
     """A job that is over: its tasks, what each has found, and the modules that XLA has compiled in it."""
 
+    kind: JobKind
+    library: str
     job: Job
     found: list[dict[str, Any]]
     compiled: list[str]
@@ -85,30 +77,26 @@ def rows(seed: int, count: int) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(scope="module")
-def finished(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Callable[[JobKind, str], Cell]:
-    """The job of a kind and a library; the first call runs it."""
-    tfi.load(TRAINING, rows(0, ROWS), partitions=PARTITIONS, address=cluster.address)
-    tfi.load(OTHER, rows(1, OTHER_ROWS), partitions=PARTITIONS, address=cluster.address)
-
-    @functools.cache
-    def run(kind: JobKind, library: str) -> Cell:
-        folder = tmp_path_factory.mktemp(f"{kind}-{library}")
-        with tfi.connect(cluster.address) as client:
-            job = client.submit(
-                SCRIPTS / "train_features.py",
-                cache=TRAINING,
-                more_caches=[OTHER],
-                kind=kind,
-                args=[str(folder), library, OTHER, *FEATURES],
-                env={"XLA_FLAGS": f"--xla_dump_to={folder / 'xla'}"},
-                max_crashes=0,
-            ).wait(timeout=300)
-        found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
-        assert len(found) == (3 if kind == "multi-worker-mirrored" else 1)
-        return Cell(job, found, sorted(path.name for path in (folder / "xla").glob("*")))
-
-    return run
+@pytest.fixture(scope="module", params=CELLS, ids=" ".join)
+def cell(request: pytest.FixtureRequest, cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Cell:
+    """The job of a kind and a library."""
+    kind, library = request.param
+    for cache, data in ((TRAINING, rows(0, ROWS)), (OTHER, rows(1, OTHER_ROWS))):
+        tfi.load(cache, data, partitions=PARTITIONS, if_exists="replace", address=cluster.address)
+    folder = tmp_path_factory.mktemp(f"{kind}-{library}")
+    with tfi.connect(cluster.address) as client:
+        job = client.submit(
+            SCRIPTS / "train_features.py",
+            cache=TRAINING,
+            more_caches=[OTHER],
+            kind=kind,
+            args=[str(folder), library, OTHER, *FEATURES],
+            env={"XLA_FLAGS": f"--xla_dump_to={folder / 'xla'}"},
+            max_crashes=0,
+        ).wait(timeout=LIMIT)
+    found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
+    assert len(found) == (3 if kind == "multi-worker-mirrored" else 1)
+    return Cell(kind, library, job, found, sorted(path.name for path in (folder / "xla").glob("*")))
 
 
 def mean_squares(slope: float, intercept: float, columns: dict[str, Any]) -> float:
@@ -116,63 +104,47 @@ def mean_squares(slope: float, intercept: float, columns: dict[str, Any]) -> flo
     return float(np.mean((slope * columns["x"] + intercept - columns["y"]) ** 2))
 
 
-@every_cell
-def test_callbacks_take_part_in_fit(finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str) -> None:
-    for found in finished(kind, library).each("callbacks_and_evaluation"):
+def test_callbacks_take_part_in_fit_and_other_rows_validate_and_are_evaluated_and_predicted(
+    cluster: LocalCluster, cell: Cell
+) -> None:
+    other = rows(1, OTHER_ROWS)
+    options: dict[str, Any] = {"validation_split": 0.25, "subset": "validation", "address": cluster.address}
+    batches = [*tfi.dataset(TRAINING, columns=["x", "y"], **options).batch(ROWS)]
+    held_out = {name: np.concatenate([batch[name].numpy() for batch in batches]) for name in ("x", "y")}
+    assert 0.15 * ROWS < len(held_out["x"]) < 0.35 * ROWS
+    for found in cell.each("callbacks_and_evaluation"):
         # EarlyStopping has ended it after two of five epochs.
         assert found["batches"] == [*range(STEPS)] * EPOCHS
         assert found["rates"] == pytest.approx([0.2, 0.1])
         assert found["steps"] == found["saved"] == STEPS * EPOCHS
         assert {"loss", "mae", "error", "val_loss", "val_mae", "val_error"} <= set(found["history"])
         assert found["history"]["loss"][1] < found["history"]["loss"][0] / 2
-
-
-@every_cell
-def test_rows_of_another_cache_validate_and_are_evaluated_and_predicted(
-    finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str
-) -> None:
-    cell, other = finished(kind, library), rows(1, OTHER_ROWS)
-    for found in cell.each("callbacks_and_evaluation"):
         slope, intercept = found["weights"]
         expected = mean_squares(slope, intercept, other)
         assert found["evaluated"]["loss"] == pytest.approx(expected, rel=1e-4)
         assert found["evaluated"]["error"] == pytest.approx(expected, rel=1e-4)
         assert found["history"]["val_loss"][-1] == pytest.approx(expected, rel=1e-4)
         # Under Keras 3 each worker reads the whole cache, and gets the predictions of all; tf_keras splits the rows.
-        copies = 3 if (kind, library) == ("multi-worker-mirrored", "keras") else 1
+        copies = 3 if (cell.kind, cell.library) == ("multi-worker-mirrored", "keras") else 1
         predictions = np.sort(np.tile(slope * other["x"] + intercept, copies))
         np.testing.assert_allclose(np.sort(found["predicted"]), predictions, rtol=1e-4)
+        if cell.kind != "parameter-server":
+            assert found["held_out"] == pytest.approx(mean_squares(slope, intercept, held_out), rel=1e-4)
+    if cell.kind == "parameter-server":
+        (refused,) = cell.each("batch_callback")
+        assert "Batch-level `Callback`s are not supported with `ParameterServerStrategy`" in refused["error"]
 
 
-@pytest.mark.parametrize(("kind", "library"), [*MIRRORED, *IN_ONE_PROCESS])
-def test_held_out_rows_are_evaluated_each_once(
-    cluster: LocalCluster, finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str
-) -> None:
-    options: dict[str, Any] = {"validation_split": 0.25, "subset": "validation", "address": cluster.address}
-    batches = [*tfi.dataset(TRAINING, columns=["x", "y"], **options).batch(ROWS)]
-    columns = {name: np.concatenate([batch[name].numpy() for batch in batches]) for name in ("x", "y")}
-    assert 0.15 * ROWS < len(columns["x"]) < 0.35 * ROWS
-    for found in finished(kind, library).each("callbacks_and_evaluation"):
-        assert found["held_out"] == pytest.approx(mean_squares(*found["weights"], columns), rel=1e-4)
-
-
-@every_cell
-@pytest.mark.parametrize("feature", ["class_weight", "sample_weight"])
-def test_weights_change_what_is_learned(
-    finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str, feature: str
-) -> None:
+def test_weights_change_what_is_learned(cell: Cell) -> None:
     # One of four rows is rare, and counts nine times: 9 / (9 + 3). Without weights it is 1 / 4.
-    for share in finished(kind, library).each(feature):
+    for share in cell.each("class_weight") + cell.each("sample_weight"):
         assert 0.55 < share < 0.95
 
 
-@every_cell
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_a_policy_of_mixed_precision_decides_the_type_of_computations(
-    finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str, dtype: str
-) -> None:
-    for found in finished(kind, library).each(f"mixed_{dtype}"):
-        if (kind, dtype) == ("parameter-server", "float16"):
+def test_a_policy_of_mixed_precision_decides_the_type_of_computations(cell: Cell, dtype: str) -> None:
+    for found in cell.each(f"mixed_{dtype}"):
+        if (cell.kind, dtype) == ("parameter-server", "float16"):
             assert "Mixed precision is not supported with the tf.distribute.Strategy: Parameter" in found["error"]
             continue
         assert (found["computes"], found["stores"]) == (dtype, "float32")
@@ -180,44 +152,29 @@ def test_a_policy_of_mixed_precision_decides_the_type_of_computations(
         assert found["losses"][1] < found["losses"][0]
 
 
-@every_cell
-def test_steps_per_execution_groups_the_steps_and_checkpoints_follow(
-    finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str
-) -> None:
-    for found in finished(kind, library).each("steps_per_execution"):
-        if library == "keras" and kind != "one":
+def test_steps_per_execution_groups_the_steps_and_checkpoints_follow(cell: Cell) -> None:
+    for found in cell.each("steps_per_execution"):
+        if cell.library == "keras" and cell.kind != "one":
             assert REFUSED.format("steps_per_execution=4") in found["error"]
             continue
         assert found == {"batches": [3, 7], "iterations": 8, "steps": 8}
 
 
-@every_cell
-def test_jit_compile_compiles_the_step_of_one_device(
-    finished: Callable[[JobKind, str], Cell], kind: JobKind, library: str
-) -> None:
-    cell = finished(kind, library)
+def test_jit_compile_compiles_the_step_of_one_device(cell: Cell) -> None:
     for found in cell.each("jit_compile"):
-        if kind == "one":
+        if cell.kind == "one":
             assert found[0] > 0
             assert any("step" in name for name in cell.compiled), cell.compiled
-        elif kind == "parameter-server":
+        elif cell.kind == "parameter-server":
             assert OTHER_DEVICE in found["error"]
         else:
             assert REFUSED.format("jit_compile=True") in found["error"]
 
 
-def test_under_parameter_servers_a_callback_of_batches_is_an_error_of_tf_keras(
-    finished: Callable[[JobKind, str], Cell],
-) -> None:
-    (found,) = finished("parameter-server", "tf_keras").each("batch_callback")
-    assert "Batch-level `Callback`s are not supported with `ParameterServerStrategy`" in found["error"]
-
-
-@pytest.mark.parametrize("library", ["keras", pytest.param("tf_keras", marks=pytest.mark.full)])
+@pytest.mark.parametrize("cell", CELLS[:2], indirect=True, ids=" ".join)
 def test_the_losses_of_three_workers_are_those_of_one_process_with_the_union_of_their_batches(
-    cluster: LocalCluster, finished: Callable[[JobKind, str], Cell], library: str
+    cluster: LocalCluster, cell: Cell
 ) -> None:
-    cell = finished("multi-worker-mirrored", library)
     assert cell.job.attempt is not None
     shares = []
     for task in cell.job.attempt.tasks:
@@ -228,10 +185,10 @@ def test_the_losses_of_three_workers_are_those_of_one_process_with_the_union_of_
         shares.append((np.stack([x["x"] for x, _ in batches]), np.stack([y for _, y in batches])))
     # Batch i of the process has the rows of batch i of each worker.
     x, y = (np.concatenate(columns, axis=1)[..., None] for columns in zip(*shares, strict=True))
-    losses, model = losses_in_one_process(library, tf.data.Dataset.from_tensor_slices((x, y)))
+    losses, model = losses_in_one_process(cell.library, tf.data.Dataset.from_tensor_slices((x, y)))
     for found in cell.each("callbacks_and_evaluation"):
         # What tf_keras gives to callbacks after a batch is the sum over the workers.
-        workers = 3 if library == "tf_keras" else 1
+        workers = 3 if cell.library == "tf_keras" else 1
         np.testing.assert_allclose(np.divide(found["losses"], workers), losses, rtol=1e-4)
         np.testing.assert_allclose(found["weights"], [np.ravel(each)[0] for each in model.get_weights()], rtol=1e-4)
 

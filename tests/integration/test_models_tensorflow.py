@@ -59,7 +59,7 @@ def load(models: Models, reference: str, folder: Path) -> loading.LoadedModel:
     return loaded
 
 
-@pytest.mark.parametrize("library", ["keras", pytest.param("tf_keras", marks=pytest.mark.full)])
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
 def test_a_job_makes_one_version_by_the_attempt_that_succeeds(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path, library: str
 ) -> None:
@@ -80,7 +80,7 @@ def test_a_job_makes_one_version_by_the_attempt_that_succeeds(
     np.testing.assert_allclose(values[:, 0], [3, 7], rtol=1e-2)
 
 
-@pytest.mark.parametrize("end", ["fails", pytest.param("is_stopped", marks=pytest.mark.full)])
+@pytest.mark.parametrize("end", ["fails", "is_stopped"])
 def test_a_job_that_does_not_succeed_makes_no_version(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path, end: str
 ) -> None:

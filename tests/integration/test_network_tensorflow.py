@@ -15,12 +15,14 @@ from threading import Timer
 import pytest
 from namespaces import delete, ip, require_namespaces
 
+from tensorflow_ignite.testing.patience import patiently
+
 pytestmark = pytest.mark.full
 
 DOCUMENT = Path(__file__).parents[2] / "docs/network.md"
 WORKER, PEER, OUTSIDER = "10.77.0.1", "10.77.0.2", "10.88.0.2"
 WORKER_PORT, API_PORT = 2222, 10820
-START_LIMIT = 120
+START_LIMIT = patiently(120)
 
 # A worker as TF_CONFIG describes it, and a listener in the place of the node's API.
 SERVER = f"""

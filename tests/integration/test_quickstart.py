@@ -14,8 +14,9 @@ import psutil
 import pytest
 
 from tensorflow_ignite.testing.leaks import CLUSTER_MARKER
+from tensorflow_ignite.testing.patience import patiently
 
-SECONDS = 180
+SECONDS = patiently(180)
 
 
 @contextmanager

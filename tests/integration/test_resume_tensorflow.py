@@ -5,30 +5,19 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import signal
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from forks import TensorFlowForks
-from train_tasks import Job, Task, free_addresses
-from waiting import await_true
+from train_tasks import Job, free_addresses
 
 pytestmark = pytest.mark.full
 
 pytest.importorskip("tensorflow")
 
-KERAS = [
-    pytest.param(name, marks=marks)
-    for name, marks in (("tf_keras", [pytest.mark.full]), ("keras", []))
-    if importlib.util.find_spec(name)
-]
+KERAS = [name for name in ("tf_keras", "keras") if importlib.util.find_spec(name)]
 
 
 @pytest.fixture
@@ -51,7 +40,7 @@ def checkpoints(folder: Path) -> list[str]:
 
 # `seen` is a sum over the workers, which none of them can save alone.
 MIRRORED = """
-import sys, json, time
+import sys, json
 import tensorflow_ignite as tfi
 strategy = tfi.train.strategy()
 import tensorflow as tf
@@ -68,7 +57,7 @@ def train():
         seen.assign_add(1.0)
         return tf.constant([1.0, 2.0])
     weight.assign_add(strategy.reduce("MEAN", strategy.run(replica), axis=None))
-saves, begin = [], time.monotonic()
+saves = []
 for step in checkpoint.steps(last):
     if checkpoint.saved_step and checkpoint.saved_step not in saves:
         saves.append(checkpoint.saved_step)
@@ -76,7 +65,7 @@ for step in checkpoint.steps(last):
     tfi.train.report(step, last)
     print("step", step, flush=True)
 print(json.dumps({"step": checkpoint.steps_done, "weight": weight.numpy().tolist(), "seen": float(seen.read_value()),
-                  "saves": saves, "seconds": time.monotonic() - begin}))
+                  "saves": saves}))
 """
 
 
@@ -94,7 +83,7 @@ def test_mirrored_workers_resume_together_and_in_another_number(new_job: Callabl
     assert job.progress("1-worker1-0").checkpoint_step == 0
 
     # By seconds: all save at the same steps, although only the first one's clock counts.
-    begun, last = time.monotonic(), first.checkpoint_step + 1000
+    last = first.checkpoint_step + 1000
     reports = [
         json.loads(worker.finish().splitlines()[-1])
         for worker in job.start_workers(["-c", MIRRORED, str(last), '{"every_seconds": 0.1, "keep": 2}'], 2, attempt=2)
@@ -107,7 +96,7 @@ def test_mirrored_workers_resume_together_and_in_another_number(new_job: Callabl
     assert reports[0]["weight"] == reports[1]["weight"] == [last, 2.0 * last]
     assert reports[0]["seen"] == reports[1]["seen"] == 2.0 * last
     assert reports[0]["saves"] == reports[1]["saves"]
-    assert 2 <= len(reports[0]["saves"]) <= 1 + (time.monotonic() - begun) / 0.1
+    assert len(reports[0]["saves"]) >= 2
     assert len([name for name in checkpoints(tmp_path) if name.endswith(".index")]) == 2
 
     # The same directory, one worker: it goes on as if nothing had happened.
@@ -155,7 +144,7 @@ print(json.dumps({
 
 
 @pytest.mark.parametrize("keras", KERAS)
-def test_fit_of_mirrored_workers_resumes_within_an_epoch(
+def test_fit_of_mirrored_workers_resumes_within_an_epoch_and_saves_the_last_step_of_a_planned_end(
     keras: str, new_job: Callable[[str], Job], tmp_path: Path
 ) -> None:
     job = new_job("MULTI_WORKER_MIRRORED")
@@ -167,22 +156,30 @@ def test_fit_of_mirrored_workers_resumes_within_an_epoch(
     saved = job.progress("1-worker0-0").checkpoint_step
     assert saved >= 28
 
-    # Three more epochs, in the middle of one of which it begins.
-    first_epoch = saved // 20
-    command[3:] = [str(first_epoch + 3), '{"every_steps": 7, "every_seconds": 0.5}']
+    # Without the planned end nothing more would be saved.
+    command[4] = '{"every_steps": 1000000}'
     workers = job.start_workers(command, 2, attempt=2)
-    ends = []
+    steps = [worker.until("^trained ([0-9]+) ([0-9]+)$").groups() for worker in workers]
+    resumed, same = (int(epoch) * 20 + int(batch) for epoch, batch in steps)
+    assert resumed == same >= saved
+    planned = job.plan_end("2-worker0-0", "2-worker1-0")
+    # Both have done the agreed step, and no step after it.
+    assert [job.progress(f"2-worker{index}-0").step for index in range(2)] == [planned, planned]
+    assert job.progress("2-worker0-0").checkpoint_step == planned > resumed
     for worker in workers:
-        match = worker.until("^trained ([0-9]+) ([0-9]+)$")
-        begin = int(match[1]) * 20 + int(match[2])
-        end = json.loads(worker.finish().splitlines()[-1])
-        assert begin == end["resumed"] >= saved
-        ends.append(end)
-    total = (first_epoch + 3) * 20
+        worker.kill()
+
+    # Two more epochs, in the middle of one of which it begins.
+    first_epoch = planned // 20
+    command[3:] = [str(first_epoch + 2), '{"every_steps": 7, "every_seconds": 0.5}']
+    workers = job.start_workers(command, 2, attempt=3)
+    ends = [json.loads(worker.finish().splitlines()[-1]) for worker in workers]
+    total = (first_epoch + 2) * 20
     assert ends[0] == ends[1]
+    assert ends[0]["resumed"] == planned
     assert ends[0]["step"] == ends[0]["iterations"] == total
-    assert ends[0]["epochs"] == list(range(ends[0]["resumed"] // 20, first_epoch + 3))
-    reports = job.progress("2-worker0-0")
+    assert ends[0]["epochs"] == [first_epoch, first_epoch + 1]
+    reports = job.progress("3-worker0-0")
     assert (reports.step, reports.total_steps, reports.checkpoint_step) == (total, total, total)
     assert reports.metrics["mae"] > 0
     assert not list(tmp_path.glob("tensorflow-ignite-checkpoint-*"))
@@ -216,26 +213,6 @@ def test_fit_of_a_plain_script_of_keras_trains_the_same_model_on_each_worker(
     assert ends[0] == ends[1]
     assert set(ends[0]["history"]) == {"loss", "mae", "val_loss", "val_mae"}
     assert (tmp_path / "model-0.keras").stat().st_size == (tmp_path / "model-1.keras").stat().st_size
-
-
-@pytest.mark.parametrize("keras", KERAS)
-def test_fit_of_mirrored_workers_saves_the_last_step_when_an_end_is_planned(
-    keras: str, new_job: Callable[[str], Job], tmp_path: Path
-) -> None:
-    job = new_job("MULTI_WORKER_MIRRORED")
-    # Without the planned end nothing would ever be saved.
-    command = ["-c", FIT, keras, "1000000", '{"every_steps": 1000000}']
-    workers = job.start_workers(command, 2, attempt=1)
-    workers[0].until("^trained 1 1[0-9]$")
-    step = job.plan_end("1-worker0-0", "1-worker1-0")
-    # Both have done the agreed step, and no step after it.
-    assert [job.progress(f"1-worker{index}-0").step for index in range(2)] == [step, step]
-    assert job.progress("1-worker0-0").checkpoint_step == step
-    for worker in workers:
-        worker.kill()
-    command[3] = str(step // 20 + 1)
-    for worker in job.start_workers(command, 2, attempt=2):
-        assert json.loads(worker.finish().splitlines()[-1])["resumed"] == step
 
 
 SERVER = ["-m", "tensorflow_ignite.train.server"]
@@ -313,74 +290,34 @@ def test_a_coordinator_that_is_started_again_goes_on_with_its_servers(
     assert all(server.process.poll() is None for server in servers)
 
 
-BIG = """
-import sys
+LINGER = """
+import signal
 import tensorflow_ignite as tfi
-import tensorflow as tf
-numbers = tf.Variable(tf.zeros([25_000_000], tf.int32))
-checkpoint = tfi.train.checkpoint(every_steps=1, numbers=numbers, directory=sys.argv[1])
-least, most = int(tf.reduce_min(numbers)), int(tf.reduce_max(numbers))
-print("restored", checkpoint.resumed_from_step, least, most, flush=True)
-for step in checkpoint.steps(int(sys.argv[2])):
-    numbers.assign(tf.fill([25_000_000], step))
+tfi.train.strategy()
+assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+print("ready", flush=True)
+signal.pause()
 """
 
 
-def unfinished_save(folder: Path, attempt: int) -> int | None:
-    """Which save of an attempt is not finished, counted from 1; not one of the first two."""
-    names = os.listdir(folder)
-    for name in names:
-        written = re.fullmatch(r"ckpt-([0-9]+)_temp", name)
-        number = int(written[1]) - (attempt - 1) * 10**12 if written else 0
-        if written and number > 2 and f"ckpt-{written[1]}.index" not in names:
-            return number
-    return None
+def test_a_mirrored_worker_ends_on_sigterm(new_job: Callable[[str], Job]) -> None:
+    (task,) = new_job("MULTI_WORKER_MIRRORED").start_workers(["-c", LINGER], 1, attempt=1)
+    task.until("^ready$")
+    task.process.send_signal(signal.SIGTERM)
+    assert task.process.wait() == -signal.SIGTERM
 
 
-def is_stopped(pid: int) -> bool:
-    """Whether SIGSTOP has reached every thread of a process."""
-    try:
-        stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
-    except OSError:
-        # A thread has ended just now.
-        return False
-    return all(stat.rpartition(")")[2].split()[0] in "TXZ" for stat in stats)
+TOO_LATE = """
+import tensorflow as tf
+tf.constant(1) + 1
+import tensorflow_ignite as tfi
+try:
+    tfi.train.strategy()
+except tfi.errors.TensorFlowIgniteError as error:
+    print(error)
+"""
 
 
-def stop_while_it_saves(task: Task, folder: Path, attempt: int) -> int:
-    """Stops a process in the middle of a save, and returns the number of this save."""
-    while True:
-        assert task.process.poll() is None, task.output()
-        if unfinished_save(folder, attempt) is not None:
-            task.process.send_signal(signal.SIGSTOP)
-            await_true(lambda: is_stopped(task.process.pid), "the process still runs")
-            # The save that was seen may have been finished before the process stopped.
-            found = unfinished_save(folder, attempt)
-            if found is not None:
-                return found
-            task.process.send_signal(signal.SIGCONT)
-        time.sleep(0.01)
-
-
-def test_a_process_that_is_killed_while_it_saves_leaves_the_checkpoint_before(
-    new_job: Callable[[str], Job], tmp_path: Path
-) -> None:
-    job = new_job("MULTI_WORKER_MIRRORED")
-    folder = tmp_path / "big"
-    saved = 0
-    for attempt in range(1, 3):
-        (task,) = job.start_workers(["-c", BIG, str(folder), str(saved + 1000)], 1, attempt)
-        assert task.until("^restored ([0-9]+)")[1] == str(saved)
-        number = stop_while_it_saves(task, folder, attempt)
-        task.kill()
-        # Killed in the middle of it: what was being written lies there still.
-        assert unfinished_save(folder, attempt) == number
-        saved += number - 1
-    (task,) = job.start_workers(["-c", BIG, str(folder), str(saved + 3)], 1, attempt=3)
-    step, least, most = map(int, task.until("^restored ([0-9]+) ([0-9]+) ([0-9]+)$").groups())
-    assert step == least == most == saved
-    task.finish()
-    # What the killed ones left has been removed.
-    assert sorted(os.listdir(folder)) == ["attempt", "checkpoint"] + [
-        f"ckpt-{2 * 10**12 + number}.{kind}" for number in (1, 2, 3) for kind in ("data-00000-of-00001", "index")
-    ]
+def test_a_strategy_that_is_made_too_late_is_an_error(new_job: Callable[[str], Job]) -> None:
+    (task,) = new_job("MULTI_WORKER_MIRRORED").start_workers(["-c", TOO_LATE], 1, attempt=1)
+    assert "Call tfi.train.strategy() at the top of the script" in task.finish()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_files, await_job, cli, read
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.jobs.handle import JobHandle
@@ -56,18 +56,22 @@ def has_done(number: int) -> Callable[[Job], bool]:
 
 def trained(folder: Path, handle: JobHandle, round: int, attempt: int = 1) -> set[int]:
     """The ids that the workers of an attempt, or of a later one, have read in a round; each of them once."""
-    deadline = time.monotonic() + LIMIT
-    while True:
+    ids: list[int] = []
+
+    def has_come() -> bool:
         # A busy machine may start an attempt anew.
         newest = handle.refresh().attempt
-        assert time.monotonic() < deadline, f"round {round} did not come: {handle.status.to_dict()}"
-        if newest is not None and newest.number >= attempt:
-            names = [f"{round}-{newest.number}-{task.index}.json" for task in newest.tasks]
-            if all((folder / name).exists() for name in names):
-                ids = [number for name in names for number in read(folder, name)]
-                assert len(ids) == len(set(ids))
-                return set(ids)
-        time.sleep(0.1)
+        if newest is None or newest.number < attempt:
+            return False
+        names = [f"{round}-{newest.number}-{task.index}.json" for task in newest.tasks]
+        if not all((folder / name).exists() for name in names):
+            return False
+        ids.extend(number for name in names for number in read(folder, name))
+        return True
+
+    await_true(has_come, f"round {round} did not come", LIMIT)
+    assert len(ids) == len(set(ids))
+    return set(ids)
 
 
 def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_model(

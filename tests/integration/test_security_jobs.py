@@ -3,87 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, read
+from secured_cluster import Secured, secured_cluster, token
 from waiting import await_true
 
 import tensorflow_ignite as tfi
-from certificates import make_authority
-from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite import Credentials, errors
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 SCRIPT = SCRIPTS / "guarded.py"
 NAMES = ["alice", "bob"]
 RULES = ["alice submit,watch", "alice read,write *", "alice files /*", "bob watch", "bob read own"]
 
 
-def token(name: str) -> str:
-    """Of somebody."""
-    return f"the-token-of-{name}-which-nobody-else-may-see"
-
-
-@dataclass(frozen=True)
-class Secured:
-    """A cluster, and how one calls it."""
-
-    cluster: LocalCluster
-    files: dict[str, str]
-
-    def who(self, secret: str | None) -> Credentials:
-        """The credentials of somebody with a token."""
-        return Credentials(token=secret, **self.files)
-
-    def connect(self, name: str) -> tfi.Client:
-        """Calls as somebody."""
-        return tfi.connect(self.cluster.address, credentials=self.who(token(name)))
-
-
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    folder = tmp_path_factory.mktemp("secured")
-    authority = make_authority(folder / "authority")
-    node, mine = authority.issue("node", ["127.0.0.1"]), authority.issue("client")
-    digests = {name: hashlib.sha256(token(name).encode()).hexdigest() for name in NAMES}
-    config = folder / "node.xml"
-    config.write_text(
-        node_configuration(
-            node=GIVES_UP_AFTER_A_MINUTE,
-            leaseTimeoutSeconds=20,
-            tokens=digests,
-            access=RULES,
-            clientCertificates="required",
-            tls="required",
-        )
-    )
-    pems = {"CERTIFICATE": node.certificate, "KEY": node.key, "CA": authority.certificate}
-    files = {
-        "cafile": str(authority.certificate),
-        "certfile": str(mine.certificate),
-        "keyfile": str(mine.key),
-    }
-    alice = Credentials(token=token("alice"), **files)
-    with LocalCluster(
-        2,
-        config=config,
-        environment={f"TENSORFLOW_IGNITE_TLS_{name}": str(path) for name, path in pems.items()},
-        credentials=alice,
-    ) as cluster:
+    with secured_cluster(tmp_path_factory.mktemp("secured"), 2, NAMES, RULES) as started:
+        address, alice = started.cluster.address, started.who(token("alice"))
         for cache in ("own", "named", "salaries"):
-            tfi.load(cache, {"x": np.arange(40)}, partitions=64, address=cluster.address, credentials=alice)
-        yield Secured(cluster, files)
+            tfi.load(cache, {"x": np.arange(40)}, partitions=64, address=address, credentials=alice)
+        yield started
 
 
 def run(secured: Secured, folder: Path, *arguments: str) -> Job:
@@ -170,6 +119,8 @@ def test_a_job_leaves_no_secret_behind(secured: Secured, tmp_path: Path, ending:
 
 def test_rules_decide_which_callers_submit_watch_and_read(secured: Secured) -> None:
     address, bob = secured.cluster.address, secured.who(token("bob"))
+    with secured.connect("alice") as client, pytest.raises(errors.InvalidRequestError, match="allow_plaintext"):
+        client.submit(SCRIPT, cache="own")
     with secured.connect("bob") as client:
         assert len(client.nodes()) == 2
         with pytest.raises(errors.PermissionDeniedError, match="bob"):
@@ -183,12 +134,6 @@ def test_rules_decide_which_callers_submit_watch_and_read(secured: Secured) -> N
         Files.at((address,), credentials=bob).list("/")
     with pytest.raises(errors.UnauthenticatedError):
         tfi.connect(address, credentials=secured.who(None))
-
-
-@pytest.mark.full
-def test_a_cluster_that_encrypts_wants_to_hear_that_tensorflow_does_not(secured: Secured) -> None:
-    with secured.connect("alice") as client, pytest.raises(errors.InvalidRequestError, match="allow_plaintext"):
-        client.submit(SCRIPT, cache="own")
 
 
 @pytest.mark.full

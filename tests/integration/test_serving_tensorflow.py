@@ -15,6 +15,7 @@ import numpy as np
 import psutil
 import pytest
 from jobs import cli
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import InvalidRequestError, ModelNotFoundError, ModelUnusableError
@@ -22,11 +23,12 @@ from tensorflow_ignite.models import tensors
 from tensorflow_ignite.models.deployments import Deployment, Deployments
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import predict_pb2, predict_pb2_grpc
 
 tf = pytest.importorskip("tensorflow")
 
-SECONDS = 240.0
+SECONDS = patiently(240.0)
 # A node whose clock is first cancels the call at its deadline.
 LATE = (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
 
@@ -102,10 +104,11 @@ class Service:
     def close(self) -> None:
         for deployment in self.deployments.all():
             self.deployments.undeploy(deployment.name)
-        deadline = time.monotonic() + SECONDS
-        while any("tensorflow_ignite.serving.process" in command for command in _commands(self.cluster)):
-            assert time.monotonic() < deadline, "model processes are left"
-            time.sleep(0.05)
+        await_true(
+            lambda: not any("tensorflow_ignite.serving.process" in command for command in _commands(self.cluster)),
+            "model processes are left",
+            SECONDS,
+        )
         for channel in self._channels.values():
             channel.close()
 
@@ -227,18 +230,11 @@ def test_a_new_version_replaces_the_old_one_and_no_request_fails(
     service.when("rolling", lambda row: {process.number for process in row.processes} == {2})
     assert service.predict("rolling", [[1, 1]]) == ([[2, 2]], 2)
     assert service.deployments.get("rolling").failed == 3  # type: ignore[union-attr]
-
-
-@pytest.mark.full
-def test_a_version_that_is_kept_answers_by_its_number(
-    service: Service, client: tfi.Client, saved: Callable[[float], Path]
-) -> None:
-    client.models.add("kept", saved(1))
-    client.models.add("kept", saved(2))
-    service.deployments.deploy("kept", 1, replicas=1)
-    service.deployments.deploy("kept", 2, replicas=1, keep_previous=True)
-    assert service.predict("kept", [[1, 1]]) == ([[2, 2]], 2)
-    assert service.predict("kept:1", [[1, 1]]) == ([[1, 1]], 1)
+    # A version that is kept answers by its number.
+    service.deployments.deploy("rolling", 1, replicas=1)
+    service.deployments.deploy("rolling", 2, replicas=1, keep_previous=True)
+    assert service.predict("rolling", [[1, 1]]) == ([[2, 2]], 2)
+    assert service.predict("rolling:1", [[1, 1]]) == ([[1, 1]], 1)
 
 
 @pytest.mark.full
@@ -247,17 +243,18 @@ def test_a_model_is_served_although_all_nodes_are_drained(
 ) -> None:
     client.models.add("drained", saved(2))
     (process,) = service.deployments.deploy("drained", 1, replicas=1).processes
+    client.models.add("removed_later", saved(3))
+    pids = [each.pid for each in service.deployments.deploy("removed_later", 1).processes]
     for node in range(3):
         service.predict_when_known("drained", [[1, 1]], node)
     try:
         # The one that serves last: no other node takes its place before.
         for node in sorted(client.nodes(), key=lambda node: node.id == process.node_id):
             client.drain(node.id)
-        # Nodes end what is not needed at most a second after a change.
-        deadline = time.monotonic() + 3
-        while time.monotonic() < deadline:
-            assert [service.predict("drained", [[1, 1]], node=node) for node in range(3)] == 3 * [([[2, 2]], 1)]
-            time.sleep(0.1)
+        # A node that then ends the processes of another model has also seen that all are drained.
+        service.deployments.undeploy("removed_later")
+        await_true(lambda: not any(map(psutil.pid_exists, pids)), "processes of a removed model are left", SECONDS)
+        assert [service.predict("drained", [[1, 1]], node=node) for node in range(3)] == 3 * [([[2, 2]], 1)]
     finally:
         for node in client.nodes():
             client.drain(node.id, undo=True)
@@ -293,39 +290,13 @@ def test_a_killed_agent_costs_a_model_only_time(
 
 
 @pytest.mark.full
-def test_an_undeployed_model_leaves_no_process(
-    service: Service, client: tfi.Client, saved: Callable[[float], Path]
-) -> None:
-    client.models.add("left", saved(2))
-    pids = [process.pid for process in service.deployments.deploy("left", 1).processes]
-    assert len(pids) == 3
-    service.deployments.undeploy("left")
-    deadline = time.monotonic() + SECONDS
-    while any(psutil.pid_exists(pid) for pid in pids):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    with pytest.raises(ModelNotFoundError, match="not deployed"):
-        service.deployments.undeploy("left")
-
-
-@pytest.mark.full
 def test_the_command_line_deploys_describes_and_undeploys(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
     address = service.cluster.address
     client.models.add("commanded", saved(2))
-    run = cli(
-        "model",
-        "deploy",
-        "commanded",
-        "--replicas",
-        "1",
-        "--memory",
-        "4GiB",
-        "--max-batch-delay",
-        "0.5",
-        address=address,
-    )
+    options = ("--replicas", "1", "--memory", "4GiB", "--max-batch-delay", "0.5")
+    run = cli("model", "deploy", "commanded", *options, address=address)
     assert run.stdout == "commanded:1 serves on 1 node\n", run.stderr
     described = cli("model", "describe", "commanded", address=address).stdout
     assert "deployment commanded" in described
@@ -336,7 +307,8 @@ def test_the_command_line_deploys_describes_and_undeploys(
         assert refused.returncode != 0
         assert value in refused.stderr
     assert cli("model", "undeploy", "commanded", address=address).returncode == 0
-    assert cli("model", "undeploy", "commanded", address=address).returncode != 0
+    with pytest.raises(ModelNotFoundError, match="not deployed"):
+        service.deployments.undeploy("commanded")
 
 
 class Waits(tf.Module):  # type: ignore[misc]
@@ -348,11 +320,12 @@ class Waits(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])  # type: ignore[misc]
     def wait(self, x: Any) -> dict[str, Any]:
-        def exists() -> Any:
-            return tf.equal(tf.size(tf.io.matching_files(self.path)), 0)
+        def is_missing(turn: Any) -> Any:
+            # The path depends on the turn: else TensorFlow looks for the file once, before the loop.
+            return tf.equal(tf.size(tf.io.matching_files(tf.gather([self.path], tf.minimum(turn, 0)))), 0)
 
         waits = tf.reduce_max(x) > 0
-        (turns,) = tf.while_loop(lambda i: tf.logical_and(waits, exists()), lambda i: [i + 1], [tf.constant(0)])
+        (turns,) = tf.while_loop(lambda i: tf.logical_and(waits, is_missing(i)), lambda i: [i + 1], [tf.constant(0)])
         # Else TensorFlow leaves the loop out.
         return {"y": x + 0 * tf.cast(turns, tf.float32)}
 
@@ -374,26 +347,15 @@ def test_a_model_that_waits_for_ever_is_started_again_and_named(
     assert service.deployments.get("waiting").processes[0].restarts == 1  # type: ignore[union-attr]
 
 
-class Takes(tf.Module):  # type: ignore[misc]
-    """Takes the largest number as seconds."""
-
-    @tf.function(input_signature=[tf.TensorSpec([None, 2], tf.float32, "x")])  # type: ignore[misc]
-    def take(self, x: Any) -> dict[str, Any]:
-        until = tf.timestamp() + tf.cast(tf.reduce_max(x), tf.float64)
-        (turns,) = tf.while_loop(lambda _: tf.timestamp() < until, lambda turn: [turn + 1], [tf.constant(0)])
-        # Else TensorFlow leaves the loop out.
-        return {"y": x + 0 * tf.cast(turns, tf.float32)}
-
-
 @pytest.mark.full
 def test_a_caller_who_hangs_up_fails_no_other_request_of_its_batch(
     service: Service, client: tfi.Client, tmp_path: Path
 ) -> None:
-    module = Takes()
-    tf.saved_model.save(module, str(tmp_path / "shared"), signatures={"serving_default": module.take})
+    module = Waits(str(tmp_path / "go"))
+    tf.saved_model.save(module, str(tmp_path / "shared"), signatures={"serving_default": module.wait})
     client.models.add("shared", tmp_path / "shared")
     address = service.cluster.addresses[0]
-    row = predict_pb2.PredictRequest(model="shared", inputs=[tensors.to_tensor("x", np.float32([[20, 1]]))])
+    row = predict_pb2.PredictRequest(model="shared", inputs=[tensors.to_tensor("x", np.float32([[1, 1]]))])
     with grpc.insecure_channel(address) as channel:
         stub = predict_pb2_grpc.ModelServiceStub(channel)
         rule = predict_pb2.BatchRule(max_rows=2)
@@ -403,13 +365,12 @@ def test_a_caller_who_hangs_up_fails_no_other_request_of_its_batch(
             timeout=SECONDS,
         )
         service.when("shared", lambda row: row.current == 1)
-        first = stub.Predict.future(row, timeout=SECONDS)
-        time.sleep(0.5)
-        # It completes the batch.
-        second = stub.Predict.future(row, timeout=1.0)
+        # Both are one batch.
+        first, second = stub.Predict.future(row, timeout=SECONDS), stub.Predict.future(row, timeout=1.0)
         assert second.code() in LATE
         assert not first.done()
-        assert tensors.to_arrays(first.result().outputs)["y"].tolist() == [[20, 1]]
+        (tmp_path / "go").touch()
+        assert tensors.to_arrays(first.result().outputs)["y"].tolist() == [[1, 1]]
 
 
 @pytest.mark.full

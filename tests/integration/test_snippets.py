@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
 DOCS = Path(__file__).parents[2] / "docs"
-SECONDS = 240
+SECONDS = patiently(240)
 PLACEHOLDER = re.compile(r"(?:localhost|node1):10820")
 # release/follow_tutorial.py runs the tutorial. The Python of security.md names callers that this cluster does not know.
 NOT_HERE = {"tutorial.md", "security.md"}

@@ -170,7 +170,7 @@ def test_a_stock_node_with_our_jar_and_bean_runs_jobs_and_a_node_without_both_jo
         below = {process.pid for process in psutil.Process(chosen.process.pid).children(recursive=True)}
         assert below
         assert chosen.stop() in (0, 130, 143)
-        await_gone(below, 5)
+        await_gone(below, LIMIT)
         assert ports.last not in listening_sockets().values()
         assert files_below(chosen.work / "tensorflow-ignite") == []
     finally:

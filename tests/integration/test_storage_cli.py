@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jobs import LIMIT, cli, environment
 from pyignite.datatypes import ByteArrayObject
 from thin_client import thin_client
 
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 
-LIMIT = 180  # seconds; what takes longer hangs
 BLOCK = 2 << 20
 BLOCKS = "tensorflow-ignite-blocks"
 # Three blocks, the last one short, and no two alike.
@@ -33,17 +33,9 @@ def files(cluster: LocalCluster) -> Iterator[Files]:
         files.remove("/cli", recursive=True)
 
 
-def fs(cluster: LocalCluster, *args: object) -> subprocess.CompletedProcess[str]:
+def fs(cluster: LocalCluster, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end."""
-    return subprocess.run(**command(cluster, *args), capture_output=True, text=True, timeout=LIMIT)
-
-
-def command(cluster: LocalCluster, *args: object) -> dict[str, object]:
-    python = Path(__file__).parents[2] / "python"
-    return {
-        "args": [sys.executable, "-m", "tensorflow_ignite.cli", "fs", *map(str, args)],
-        "env": {**os.environ, "PYTHONPATH": str(python), "TENSORFLOW_IGNITE_ADDRESS": cluster.address},
-    }
+    return cli("fs", *map(str, arguments), address=cluster.address)
 
 
 def test_a_folder_goes_into_the_cluster_and_comes_back_as_it_was(
@@ -83,9 +75,8 @@ def test_ctrl_c_in_the_middle_of_a_copy_leaves_nothing_visible(
 ) -> None:
     os.mkfifo(tmp_path / "endless")
     before = files.usage("/")
-    copying = subprocess.Popen(
-        **command(cluster, "cp", tmp_path / "endless", "ignite:///cli-interrupted"), stderr=subprocess.PIPE
-    )
+    command = ["-m", "tensorflow_ignite.cli", "fs", "cp", tmp_path / "endless", "ignite:///cli-interrupted"]
+    copying = subprocess.Popen([sys.executable, *command], env=environment(cluster.address), stderr=subprocess.PIPE)
     try:
         with (tmp_path / "endless").open("wb", buffering=0) as endless:
             # It has taken the first ones, and waits for more; blocks are on their way.

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,19 +10,20 @@ import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
-from jobs import kill_at_once
+from jobs import cli, kill_at_once
 from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors, train
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
 tf = pytest.importorskip("tensorflow")
 
-LIMIT = 180  # seconds; what takes longer hangs
+LIMIT = patiently(180)  # seconds; what takes longer hangs
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "java" / "config" / "tensorflow-ignite.xml"
 BLOCK = 64 << 10
@@ -55,19 +53,9 @@ def content(number: int) -> bytes:
     return bytes([number]) * (8 * BLOCK)
 
 
-def cli(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tensorflow_ignite.cli", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
-    )
-
-
 def lost_by_check(address: str) -> list[str]:
     """The paths of the files that `fs check` finds damaged, each once."""
-    done = cli("fs", "check", "--json", "--address", address)
+    done = cli("fs", "check", "--json", address=address)
     report = json.loads(done.stdout)
     assert done.returncode == (1 if report["faults"] else 0)
     assert {fault["kind"] for fault in report["faults"]} <= {"lost"}
@@ -134,16 +122,16 @@ def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: P
         assert_lost(files, address, paths)
 
         def losses() -> dict[str, int]:
-            (node,) = json.loads(cli("nodes", "--json", "--address", address).stdout)
+            (node,) = json.loads(cli("nodes", "--json", address=address).stdout)
             return {loss["cache"]: len(loss["partitions"]) for loss in node["losses"]}
 
         await_true(lambda: list(losses()) == ["tensorflow-ignite-blocks"], f"other losses: {losses()}", LIMIT)
         assert losses()["tensorflow-ignite-blocks"] > 100
-        assert "has lost" in cli("nodes", "--address", address).stdout
-        found = cli("doctor", "--json", "--only", "cluster", "--address", address)
+        assert "has lost" in cli("nodes", address=address).stdout
+        found = cli("doctor", "--json", "--only", "cluster", address=address)
         (finding,) = [each for each in json.loads(found.stdout)["findings"] if each["step"] == "losses"]
         assert finding["outcome"] == "failed", finding
-        assert cli("accept-data-loss", "tensorflow-ignite-blocks", "--address", address).returncode == 0
+        assert cli("accept-data-loss", "tensorflow-ignite-blocks", address=address).returncode == 0
         assert losses() == {}
 
 
@@ -233,7 +221,7 @@ def test_a_lost_block_is_data_loss_in_every_library(survivor: Ledger) -> None:
     with pytest.raises(OSError, match=f"{path} cannot be read") as caught, fsspec.open(url, "rb") as file:
         file.read()
     assert isinstance(caught.value, errors.DataLossError)
-    done = cli("fs", "cat", url)
+    done = cli("fs", "cat", url, address=None)
     assert done.returncode == 1
     assert f"{path} cannot be read" in " ".join(done.stderr.split())
 

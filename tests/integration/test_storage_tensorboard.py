@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -16,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs import LIMIT, SCRIPTS
+from jobs import LIMIT, SCRIPTS, cli
+from python_process import START_SECONDS, lines_of, running
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
@@ -26,7 +24,6 @@ pytestmark = pytest.mark.full
 tf = pytest.importorskip("tensorflow")
 pytest.importorskip("tensorboard")
 
-_START = 180.0
 _END = 60.0
 RUN = "jobs/7f3a/logs"
 #: Starts the program of TensorBoard's package, just as its console script does.
@@ -52,33 +49,9 @@ def write(writer: Any, steps: range) -> None:
 @contextmanager
 def tensorboard(*command: str, address: str, folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A TensorBoard that serves, and its URL."""
-    process = subprocess.Popen(
-        [sys.executable, *command],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TENSORFLOW_IGNITE_ADDRESS": address, "TMPDIR": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield process, _url(process)
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def _url(process: subprocess.Popen[str]) -> str:
-    lines: list[str] = []
-    late = threading.Timer(_START, process.kill)
-    late.start()
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line)
-            if " at http://" in line:
-                return line.partition(" at ")[2].split()[0].rstrip("/")
-    finally:
-        late.cancel()
-    pytest.fail(f"TensorBoard does not serve: {''.join(lines)[-4000:]}")
+    with running(*command, TENSORFLOW_IGNITE_ADDRESS=address, TMPDIR=str(folder)) as process:
+        last = lines_of(process, " at http://")[-1]
+        yield process, last.partition(" at ")[2].split()[0].rstrip("/")
 
 
 def ask(url: str) -> Any:
@@ -88,7 +61,7 @@ def ask(url: str) -> Any:
 
 def scalars(url: str, run: str, count: int) -> list[float]:
     """The values of a run, once there are so many of them."""
-    deadline = time.monotonic() + _START
+    deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if run in ask(f"{url}/data/runs"):
             tags = ask(f"{url}/data/plugin/scalars/tags").get(run, {})
@@ -132,7 +105,6 @@ def test_the_command_shows_the_figures_that_all_attempts_of_a_job_report_as_one_
 
 
 def test_the_command_says_when_no_node_answers() -> None:
-    command = [sys.executable, "-m", "tensorflow_ignite.cli", "tensorboard", "--address", "127.0.0.1:9"]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=_START, check=False)
+    run = cli("tensorboard", "--address", "127.0.0.1:9", address=None)
     assert run.returncode == 1
     assert run.stderr.startswith("error: no node answers at 127.0.0.1:9")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -53,16 +52,6 @@ def test_checkpoints_are_kept_restored_and_removed(directory: str) -> None:
     assert ("value/.ATTRIBUTES/VARIABLE_VALUE", [300, 1000]) in tf.train.list_variables(latest)
 
 
-@pytest.mark.full
-def test_a_checkpoint_in_shards_of_many_variables_is_whole(directory: str) -> None:
-    variables = [tf.Variable(tf.fill([number], float(number))) for number in range(30)]
-    path = tf.train.Checkpoint(variables=variables).write(f"{directory}/deep/down/all")
-    again = [tf.Variable(tf.zeros([number])) for number in range(30)]
-    tf.train.Checkpoint(variables=again).read(path).assert_consumed()
-    for one, other in zip(variables, again, strict=True):
-        np.testing.assert_array_equal(one.numpy(), other.numpy())
-
-
 # -- Keras -------------------------------------------------------------------------------------------------------------
 
 
@@ -79,38 +68,10 @@ def _model(keras: Any) -> Any:
 ROWS = np.arange(64, dtype="float32").reshape(16, 4) / 64
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["keras", "tf_keras"])
-def test_models_and_weights_are_saved_by_callbacks_and_loaded(directory: str, name: str) -> None:
-    keras = _keras(name)
-    model = _model(keras)
-    callbacks = [
-        keras.callbacks.ModelCheckpoint(f"{directory}/whole-{{epoch:02d}}.keras"),
-        keras.callbacks.ModelCheckpoint(f"{directory}/last.weights.h5", save_weights_only=True),
-        keras.callbacks.TensorBoard(f"{directory}/logs", write_graph=False),
-    ]
-    model.fit(ROWS, ROWS[:, :1], epochs=2, verbose=0, callbacks=callbacks)
-    expected = model.predict(ROWS, verbose=0)
-    assert {"whole-01.keras", "whole-02.keras", "last.weights.h5"} <= set(gfile.listdir(directory))
-    loaded = keras.models.load_model(f"{directory}/whole-02.keras")
-    np.testing.assert_allclose(loaded.predict(ROWS, verbose=0), expected, rtol=1e-6)
-    other = _model(keras)
-    other.load_weights(f"{directory}/last.weights.h5")
-    np.testing.assert_allclose(other.predict(ROWS, verbose=0), expected, rtol=1e-6)
-    assert len(gfile.glob(f"{directory}/logs/train/events*")) == 1
-
-
-@pytest.mark.full
-def test_a_writer_makes_missing_directories(directory: str) -> None:
-    for mode in ("w", "a"):
-        with gfile.GFile(f"{directory}/missing/{mode}/file", mode) as file:
-            file.write(mode)
-        gfile.copy(f"{directory}/missing/{mode}/file", f"{directory}/copies/{mode}/file")
-        assert gfile.GFile(f"{directory}/copies/{mode}/file").read() == mode
-
-
-@pytest.mark.parametrize("name", ["keras", "tf_keras"])
-def test_a_training_that_broke_off_goes_on(directory: str, name: str) -> None:
+@pytest.mark.parametrize("name", ["keras", pytest.param("tf_keras", marks=pytest.mark.full)])
+def test_a_training_that_broke_off_goes_on_and_its_callbacks_keep_models_weights_and_curves(
+    directory: str, name: str
+) -> None:
     keras = _keras(name)
 
     class Break(keras.callbacks.Callback):
@@ -122,10 +83,24 @@ def test_a_training_that_broke_off_goes_on(directory: str, name: str) -> None:
     backup = keras.callbacks.BackupAndRestore(f"{directory}/backup", delete_checkpoint=True)
     with pytest.raises(RuntimeError, match="broken off"):
         _model(keras).fit(ROWS, ROWS[:, :1], epochs=4, verbose=0, callbacks=[backup, Break()])
-    again = keras.callbacks.BackupAndRestore(f"{directory}/backup", delete_checkpoint=True)
-    note = keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: seen.append(epoch))
-    _model(keras).fit(ROWS, ROWS[:, :1], epochs=4, verbose=0, callbacks=[again, note])
+    callbacks = [
+        keras.callbacks.BackupAndRestore(f"{directory}/backup", delete_checkpoint=True),
+        keras.callbacks.LambdaCallback(on_epoch_begin=lambda epoch, logs: seen.append(epoch)),
+        keras.callbacks.ModelCheckpoint(f"{directory}/whole-{{epoch:02d}}.keras"),
+        keras.callbacks.ModelCheckpoint(f"{directory}/last.weights.h5", save_weights_only=True),
+        keras.callbacks.TensorBoard(f"{directory}/logs", write_graph=False),
+    ]
+    model = _model(keras)
+    model.fit(ROWS, ROWS[:, :1], epochs=4, verbose=0, callbacks=callbacks)
     assert seen == [2, 3]
+    expected = model.predict(ROWS, verbose=0)
+    assert {"whole-03.keras", "whole-04.keras", "last.weights.h5"} <= set(gfile.listdir(directory))
+    loaded = keras.models.load_model(f"{directory}/whole-04.keras")
+    np.testing.assert_allclose(loaded.predict(ROWS, verbose=0), expected, rtol=1e-6)
+    other = _model(keras)
+    other.load_weights(f"{directory}/last.weights.h5")
+    np.testing.assert_allclose(other.predict(ROWS, verbose=0), expected, rtol=1e-6)
+    assert len(gfile.glob(f"{directory}/logs/train/events*")) == 1
 
 
 def test_a_saved_model_is_loaded_and_served(directory: str) -> None:
@@ -224,17 +199,14 @@ def test_datasets_are_saved_cached_and_read_from_snapshots(directory: str) -> No
     cached = dataset.cache(f"{directory}/cached/rows")
     for _ in range(2):
         assert sum(int(number) for number, _ in cached) == 199 * 100
-
-
-@pytest.mark.full
-def test_the_position_of_an_iterator_is_kept(directory: str) -> None:
-    iterator = iter(tf.data.Dataset.range(100))
+    # The position of an iterator is kept in a checkpoint.
+    iterator = iter(dataset)
     for _ in range(7):
         next(iterator)
     path = tf.train.Checkpoint(iterator=iterator).save(f"{directory}/position")
-    again = iter(tf.data.Dataset.range(100))
+    again = iter(dataset)
     tf.train.Checkpoint(iterator=again).restore(path)
-    assert int(next(again)) == 7
+    assert int(next(again)[0]) == 7
 
 
 # -- the extension -----------------------------------------------------------------------------------------------------
@@ -312,14 +284,7 @@ def _members(body: str) -> list[str]:
 
 
 @pytest.mark.full
-def test_errors_name_what_happened_and_come_in_time() -> None:
-    # Nothing listens there.
-    with pytest.raises(tf.errors.UnavailableError, match="no node answers"):
-        tf.train.Checkpoint(value=tf.Variable(1.0)).save("ignite://127.0.0.1:9/nowhere/ckpt")
-
-
-@pytest.mark.full
-def test_a_cluster_that_goes_away_in_the_middle_is_an_error_in_time() -> None:
+def test_a_cluster_that_goes_away_in_the_middle_is_an_error() -> None:
     with LocalCluster(nodes=1) as cluster:
         root = f"ignite://{cluster.address}"
         record = os.urandom(1_000_000)
@@ -333,7 +298,6 @@ def test_a_cluster_that_goes_away_in_the_middle_is_an_error_in_time() -> None:
         checkpoint: Any = tf.train.Checkpoint(value=tf.Variable(tf.zeros([1_000_000])))
         checkpoint.save(f"{root}/ckpt")
         cluster.kill_node(cluster.nodes[0])
-        began = time.monotonic()
         for act in (
             lambda: list(rows),
             lambda: file.write(bytes(50_000_000)),
@@ -342,5 +306,3 @@ def test_a_cluster_that_goes_away_in_the_middle_is_an_error_in_time() -> None:
         ):
             with pytest.raises(tf.errors.UnavailableError, match="no node answers"):
                 act()
-        # Nobody listens there, which each call sees at once.
-        assert time.monotonic() - began < 20.0

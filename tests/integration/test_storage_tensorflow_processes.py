@@ -6,18 +6,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from python_process import START_SECONDS, lines_of, running
 
 import tensorflow_ignite  # noqa: F401
 from tensorflow_ignite.testing import LocalCluster
@@ -29,42 +24,7 @@ gfile = tf.io.gfile
 
 SCRIPTS = Path(__file__).parent / "scripts"
 THREADS = 16
-# A process imports TensorFlow first, on a machine that may be busy.
-_START = 180.0
 _END = 60.0
-
-
-@contextmanager
-def running(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """A process of Python that is gone afterwards."""
-    process = subprocess.Popen(
-        [sys.executable, *command],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2", **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def lines_of(process: subprocess.Popen[str], wanted: str) -> list[str]:
-    """What it prints until a line with these words; kills it when that does not come in time."""
-    lines: list[str] = []
-    late = threading.Timer(_START, process.kill)
-    late.start()
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line)
-            if wanted in line:
-                return lines
-    finally:
-        late.cancel()
-    pytest.fail(f"{wanted!r} did not come: {''.join(lines)[-4000:]}")
 
 
 def test_sixteen_threads_read_and_write_without_waiting_for_ever(cluster: LocalCluster) -> None:
@@ -95,7 +55,7 @@ def test_sixteen_threads_read_and_write_without_waiting_for_ever(cluster: LocalC
     records = names.interleave(tf.data.TFRecordDataset, cycle_length=THREADS, num_parallel_calls=THREADS)
     assert sum(1 for _ in records) == 500 * THREADS
     for each in working:
-        each.result(timeout=_START)
+        each.result(timeout=START_SECONDS)
     pool.shutdown()
     assert len(gfile.listdir(root)) == THREADS * 4 + 1
     gfile.rmtree(root)
@@ -129,21 +89,17 @@ def test_forks_and_the_end_of_a_process_lose_nothing_and_hang_nowhere(cluster: L
 def test_a_process_that_is_killed_while_it_saves_leaves_the_checkpoint_before(cluster: LocalCluster) -> None:
     directory = f"ignite://{cluster.address}/killed"
     with running(str(SCRIPTS / "storage_saves.py"), directory) as process:
-        for _ in range(2):
-            lines_of(process, "saved")
-        deadline = time.monotonic() + _END
-        # Where a save begins; its last step removes it.
-        while not gfile.glob(f"{directory}/*_temp/*"):
-            assert time.monotonic() < deadline, gfile.listdir(directory)
+        lines_of(process, "in the middle of a save")
         process.send_signal(signal.SIGKILL)
         process.wait(_END)
+    assert gfile.glob(f"{directory}/*_temp/*")
     latest = tf.train.latest_checkpoint(directory)
-    assert int(latest.rpartition("-")[2]) >= 2
+    assert latest == f"{directory}/ckpt-2"
     value = tf.Variable(tf.zeros([2000, 2000]))
     checkpoint: Any = tf.train.Checkpoint(value=value)
     checkpoint.restore(latest).expect_partial()
     # Every number in it is of one save.
-    assert np.unique(value.numpy()).tolist() == [float(latest.rpartition("-")[2])]
+    assert np.unique(value.numpy()).tolist() == [2.0]
     # And whoever takes over goes on in the same place.
     manager = tf.train.CheckpointManager(checkpoint, directory, max_to_keep=2)
     manager.save()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import socket
 import subprocess
 import sys
-import time
 
 import grpc
 import numpy as np
@@ -127,37 +124,20 @@ def test_a_node_lets_go_when_its_reader_is_killed(cluster: LocalCluster) -> None
 @pytest.mark.parametrize("fate", ["killed", "frozen"])
 def test_the_reader_raises_when_its_node_has_terminated(nodes: LocalCluster, fate: str) -> None:
     ids = np.arange(1_000)
-    tfi.load(f"tcp-{fate}", {"x": pixels(ids, WIDE)}, partitions=64, address=nodes.address)
-    victim = nodes.nodes[-1]
-    (endpoint,) = [each for each in endpoints(nodes, f"tcp-{fate}") if each.address == victim.address]
+    # One stream, which is not at its end when the node is gone.
+    tfi.load(f"tcp-{fate}", {"x": pixels(ids, WIDE)}, partitions=1, address=nodes.address)
+    ((victim, endpoint),) = _owners(nodes, f"tcp-{fate}")
     stream = iter(choice.open_stream(endpoint, "wide rows", "tcp"))
     next(stream)
     if fate == "killed":
         nodes.kill_node(victim)
     else:
         nodes.suspend_node(victim)
-    begun = time.monotonic()
     with pytest.raises(errors.ConnectionFailedError, match="wide rows was not read"):
         for _ in stream:
             pass
-    assert time.monotonic() - begun < SECONDS
     if fate == "frozen":
         nodes.kill_node(victim)
-
-
-def test_a_connection_without_a_token_gets_no_rows_and_is_closed(cluster: LocalCluster, wide: str) -> None:
-    owner = endpoints(cluster, wide)[0]
-    address = owner.address.rpartition(":")[0], rows_port(owner)
-    with (
-        socket.create_connection(address, timeout=SECONDS) as silent,
-        socket.create_connection(address, timeout=SECONDS) as stranger,
-    ):
-        stranger.sendall(b"GET / HTTP/1.1\r\nHost: somebody\r\n\r\n")
-        for connection in (stranger, silent):
-            # One that had said more than was read is reset.
-            with contextlib.suppress(ConnectionResetError):
-                assert connection.recv(1) == b""
-    assert len(list(choice.open_stream(owner, wide, "tcp"))) > 1
 
 
 def test_a_call_whose_reader_does_not_connect_ends(cluster: LocalCluster, wide: str) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import OrderedDict
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,12 +60,6 @@ def listed(value: Any) -> Any:
         return listed(value.to_list())
     # Lists of lists are an array of arrays.
     return listed(value.tolist()) if hasattr(value, "tolist") else value
-
-
-def test_the_table_of_types_names_each_type_that_is_tested_here() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "types.md").read_text()
-    named = set(re.findall(r"^\| `([^`]+)`", text, re.MULTILINE))
-    assert {case.java for case in SINGLE} <= named
 
 
 @pytest.mark.parametrize("case", SINGLE, ids=name_of)

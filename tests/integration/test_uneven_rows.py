@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jobs import SCRIPTS, partition_of, read, workers
+from jobs import LIMIT, SCRIPTS, partition_of, read, workers
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.data.plan import make_plan
@@ -54,13 +54,13 @@ def none_one_many(cluster: LocalCluster, partitions: dict[int, int]) -> list[int
 def run(client: tfi.Client, folder: Path, cache: str, **options: Any) -> tuple[Job, list[dict[str, Any]]]:
     """A job of the script, and what each of its tasks has found."""
     job = client.submit(SCRIPTS / "train_uneven.py", cache=cache, args=[str(folder)], max_crashes=0, **options).wait(
-        timeout=300
+        timeout=LIMIT
     )
     names = sorted(folder.glob("*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
     return job, [read(folder, path.name) for path in names]
 
 
-@pytest.mark.parametrize("kind", ["one", "mirrored", "parameter-server"])
+@pytest.mark.parametrize("kind", ["one", "parameter-server"])
 def test_where_no_worker_waits_for_another_each_row_comes_once_under_each_uneven(
     client: tfi.Client, none_one_many: list[int], tmp_path: Path, kind: JobKind
 ) -> None:
@@ -93,7 +93,7 @@ def test_of_workers_that_wait_for_each_other_one_row_is_enough(
 ) -> None:
     probe = client.submit(
         SCRIPTS / "show_task.py", cache="ids_of_partitions", args=[str(tmp_path)], **{**TWO_PER_NODE, "kind": "custom"}
-    ).wait(timeout=300)
+    ).wait(timeout=LIMIT)
     shares = workers(probe)
     assert len(shares) == 6
     of_worker = [[number for number in range(IDS) if partitions[number] in share] for share in shares]

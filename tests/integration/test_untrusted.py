@@ -5,10 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import random
 import socket
 import sys
-import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +19,7 @@ from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc, storage_pb2, storage_pb2_grpc
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
@@ -28,7 +27,7 @@ import conditions
 import fuzzing
 import messages
 
-SECONDS = 30.0
+SECONDS = patiently(120.0)
 CONNECTIONS = 1_000
 
 
@@ -240,27 +239,6 @@ def _owner(cluster: LocalCluster, cache: str) -> str:
     with flight.FlightClient(f"grpc://{cluster.address}") as client:
         info = client.get_flight_info(flight.FlightDescriptor.for_command(command.SerializeToString()))
     return str(info.endpoints[0].locations[0].uri.decode().partition("://")[2])
-
-
-@pytest.mark.full
-def test_a_thousand_nearly_silent_connections_block_no_other_caller(cluster: LocalCluster) -> None:
-    node = psutil.Process(cluster.nodes[0].process.pid)
-    host, port = cluster.address.rsplit(":", 1)
-    before, memory = node.num_fds(), node.memory_info().rss
-    rng = random.Random(1)
-    beginnings = (b"", b"PRI * HTTP/2.0\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", b"\x16\x03\x01")
-    opened = [socket.create_connection((host, int(port)), timeout=SECONDS) for _ in range(CONNECTIONS)]
-    try:
-        for connection in opened:
-            connection.sendall(rng.choice(beginnings))
-        begin = time.monotonic()
-        assert answers(cluster)
-        assert time.monotonic() - begin < SECONDS
-        assert node.memory_info().rss - memory < 400 << 20
-    finally:
-        for connection in opened:
-            connection.close()
-    await_true(lambda: node.num_fds() <= before + 20, "the node still holds connections", SECONDS)
 
 
 @pytest.mark.full

@@ -8,9 +8,11 @@ from contextlib import contextmanager
 import psutil
 from pyignite import Client
 
+from tensorflow_ignite.testing.patience import patiently
+
 # By default a node takes thin clients on the first free port of these.
 _PORTS = range(10_800, 10_901)
-_SECONDS = 60.0
+_SECONDS = patiently(60.0)
 
 
 def thin_port(pid: int) -> int:

@@ -31,24 +31,6 @@ CLIENT = """
   </bean>
 </property>
 """
-_AUTHENTICATION = """
-<property name="authenticationEnabled" value="true"/>
-<property name="dataStorageConfiguration">
-  <bean class="org.apache.ignite.configuration.DataStorageConfiguration">
-    <property name="defaultDataRegionConfiguration">
-      <bean class="org.apache.ignite.configuration.DataRegionConfiguration">
-        <property name="persistenceEnabled" value="true"/>
-        <property name="maxSize" value="#{64L * 1024 * 1024}"/>
-        <property name="initialSize" value="#{16L * 1024 * 1024}"/>
-      </bean>
-    </property>
-    <property name="walMode" value="NONE"/>
-    <property name="walSegmentSize" value="4194304"/>
-  </bean>
-</property>
-"""
-
-
 # The default of 1,024 partitions would make each small test ask 1,024 times.
 _FEW_PARTITIONS = """
 <property name="cacheConfiguration">
@@ -131,7 +113,7 @@ class ThinNode:
             yield client
 
 
-def start(directory: Path, ports: PortBlock, number: int, *, authentication: bool = False, tls: str = "") -> ThinNode:
+def start(directory: Path, ports: PortBlock, number: int) -> ThinNode:
     """Starts one node; it is not awaited."""
     # The last ports of the block are nobody's else.
     port = ports.last - number
@@ -142,7 +124,6 @@ def start(directory: Path, ports: PortBlock, number: int, *, authentication: boo
         r'<property name="dataStorageConfiguration">.*?</list>\s*</property>\s*</bean>\s*</property>',
     ):
         xml = re.sub(pattern, "", xml, flags=re.DOTALL)
-    more = CLIENT.format(port=port, tls=tls) + (_AUTHENTICATION if authentication else "")
-    more += _FEW_PARTITIONS.format(caches="".join(_CACHES))
+    more = CLIENT.format(port=port, tls="") + _FEW_PARTITIONS.format(caches="".join(_CACHES))
     xml = xml.replace('<property name="localHost"', f'{more}<property name="localHost"')
     return ThinNode(StockNode(directory / f"node-{number}", xml, plugin=False, port=port), port)

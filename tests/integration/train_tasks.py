@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -14,13 +13,13 @@ from forks import TensorFlowForks
 from google.protobuf import json_format
 
 from tensorflow_ignite.agent.command import CommandFile
+from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.base.messages import to_json
-from tensorflow_ignite.testing.ports import PortBlock
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
-SECONDS = 300
-_BLOCK = PortBlock()
-_PORTS = itertools.cycle(range(_BLOCK.first, _BLOCK.last + 1))
+SECONDS = patiently(300)
+_reserved: list[ReservedPort] = []
 
 
 class Task:
@@ -29,7 +28,7 @@ class Task:
     def __init__(self, forks: TensorFlowForks, command: list[str], environment: dict[str, str], log: Path) -> None:
         self._log = log
         self.printed: list[str] = []
-        self.process = forks.start(command, {**os.environ, **environment}, log)
+        self.process = forks.start(command, {**os.environ, "TF_GRPC_REUSE_PORT": "true", **environment}, log)
         self._watchdog = threading.Timer(SECONDS, self.process.kill)
         self._watchdog.daemon = True
         self._watchdog.start()
@@ -147,5 +146,7 @@ class Job:
 
 
 def free_addresses(count: int) -> list[str]:
-    """Addresses on free ports that the system hands out to nobody else."""
-    return [f"127.0.0.1:{next(_PORTS)}" for _ in range(count)]
+    """Addresses whose ports belong to this process as long as it lives; servers of tasks share them, as in a job."""
+    ports = [ReservedPort("127.0.0.1") for _ in range(count)]
+    _reserved.extend(ports)
+    return [f"127.0.0.1:{port.number}" for port in ports]

@@ -35,7 +35,6 @@ class Timing:
 
 
 def command_line(address: str, *arguments: str) -> list[str]:
-    """A command of ours, on a node."""
     return [_PROGRAM, "--address", address, *arguments]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "abuse"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 import sizes
 from figures import Figures
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
+from record import machine
 
 
 class Figures:
@@ -45,13 +44,7 @@ class Figures:
 
     def _write(self) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        machine = {
-            "processors": os.cpu_count(),
-            "memory_bytes": psutil.virtual_memory().total,
-            "system": platform.platform(),
-            "load_before": self._load,
-        }
-        found = {**self._values, "bounds": self._bounds, "sizes": self._sizes, "machine": machine}
+        found = {**self._values, "bounds": self._bounds, "sizes": self._sizes, "machine": machine(self._load)}
         self._file.write_text(json.dumps(found, indent=2) + "\n")
 
 

@@ -18,18 +18,20 @@ import psutil
 import pytest
 import sizes
 from figures import Figures
-from table_rows import FINISHED, HISTORY, JOBS, row_bytes
+from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.jobs.archive import pack
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Attempt
-from tensorflow_ignite.testing import LocalCluster, LocalNode, leaks
+from tensorflow_ignite.testing import LocalCluster, leaks
 
 SCRIPTS = Path(__file__).with_name("scripts")
 # No worker can be placed, and nobody waits: such a job fails without a process.
 UNPLACEABLE = {"min_workers": 1_000, "wait_timeout": 0.001}
+# Tables of the service.
+JOBS, FINISHED, HISTORY = (f"tensorflow-ignite-{name}" for name in ("jobs", "finished", "history"))
 SUBMISSIONS_AT_ONCE = 16
 WINDOW_SECONDS = 20.0
 # Nodes call one another some rounds longer than there is a job.
@@ -114,7 +116,8 @@ def test_the_list_of_jobs_is_fast_beside_twenty_jobs_and_two_thousand_that_are_o
         try:
             await_running(jobs)
             figures.add("jobs_start_seconds", time.monotonic() - begin, most=sizes.STAGE_SECONDS)
-            tasks = task_processes(nodes)
+            # Keepers and scripts.
+            tasks = [each.pid for each in leaks.marked_processes(nodes.directory) if each.task is not None]
             figures.add("task_processes", len(tasks))
             own = sum(psutil.Process(pid).memory_full_info().uss for pid in tasks)
             figures.add("task_processes_mbytes", own / 1e6, most=8_000)
@@ -201,7 +204,8 @@ def test_a_job_goes_on_while_each_node_is_stopped_and_started_again(
     seconds = []
     for node in nodes.nodes:
         begin = time.monotonic()
-        restart(nodes, node)
+        nodes.stop_node(node)
+        nodes.restart_nodes(node)
         await_whole(nodes, job_id, tmp_path)
         seconds.append(time.monotonic() - begin)
     figures.add("rolling_restart_seconds", sum(seconds), most=sizes.STAGE_SECONDS)
@@ -221,8 +225,13 @@ def test_a_job_goes_on_while_each_node_is_stopped_and_started_again(
     assert np.array_equal(np.sort(ids), np.arange(sizes.ROWS))
 
 
+def row_bytes(nodes: LocalCluster, table: str) -> dict[str, int]:
+    """The size of each row of a table, by its key, as Ignite's own client reads it."""
+    with thin(nodes.nodes[0]) as client, client.get_cache(table).scan() as rows:
+        return {key: len(value) for key, value in rows}
+
+
 def connected(nodes: LocalCluster) -> tfi.Client:
-    """A client of the nodes that run now."""
     return tfi.connect(",".join(nodes.addresses), timeout=sizes.CALL_SECONDS)
 
 
@@ -259,15 +268,8 @@ def await_whole(nodes: LocalCluster, job_id: str, folder: Path) -> None:
 
 
 def step(folder: Path) -> int:
-    """The step of a job's worker 0."""
     kept = folder / "step"
     return int(kept.read_text()) if kept.exists() else 0
-
-
-def restart(nodes: LocalCluster, node: LocalNode) -> None:
-    """Stops a node in order, and starts it again."""
-    nodes.stop_node(node)
-    nodes.restart_nodes(node)
 
 
 def pauses(attempts: Sequence[Attempt]) -> list[float]:
@@ -284,11 +286,6 @@ def add_command(figures: Figures, name: str, timing: commands.Timing, python: co
     figures.add(f"{name}_processor_seconds", timing.processor_seconds)
     most = None if python is None else max(COMMAND_SECONDS, COMMAND_STARTS * python.seconds)
     figures.add(f"{name}_seconds", timing.seconds, most=most)
-
-
-def task_processes(nodes: LocalCluster) -> list[int]:
-    """The processes of all tasks, keepers and scripts."""
-    return [process.pid for process in leaks.marked_processes(nodes.directory) if process.task is not None]
 
 
 def cpu_percent(nodes: LocalCluster) -> float:

@@ -21,17 +21,14 @@ from tensorflow_ignite.v1 import job_pb2, storage_pb2, storage_pb2_grpc
 _STATUSES = {
     "FILE_NOT_FOUND": grpc.StatusCode.NOT_FOUND,
     "FILE_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
-    "NOT_A_DIRECTORY": grpc.StatusCode.FAILED_PRECONDITION,
-    "IS_A_DIRECTORY": grpc.StatusCode.FAILED_PRECONDITION,
-    "DIRECTORY_NOT_EMPTY": grpc.StatusCode.FAILED_PRECONDITION,
     "FILE_CHANGED": grpc.StatusCode.ABORTED,
     "FILE_CORRUPT": grpc.StatusCode.DATA_LOSS,
     "FILE_LOST": grpc.StatusCode.DATA_LOSS,
     "STORAGE_FULL": grpc.StatusCode.RESOURCE_EXHAUSTED,
     "INVALID_REQUEST": grpc.StatusCode.INVALID_ARGUMENT,
-    "ATTEMPT_SUPERSEDED": grpc.StatusCode.FAILED_PRECONDITION,
-    "SHARING_UNAVAILABLE": grpc.StatusCode.FAILED_PRECONDITION,
 }
+#: Of all other codes.
+_STATUS = grpc.StatusCode.FAILED_PRECONDITION
 _LIST = 1000
 
 
@@ -126,11 +123,7 @@ class Store:
         if there is not None:
             if not overwrite:
                 raise Refusal("FILE_EXISTS", f"{target} is there already")
-            if there.kind == storage_pb2.FILE_KIND_DIRECTORY and entry.kind != storage_pb2.FILE_KIND_DIRECTORY:
-                raise Refusal("IS_A_DIRECTORY", f"{target} is a directory")
-            if there.kind != storage_pb2.FILE_KIND_DIRECTORY and entry.kind == storage_pb2.FILE_KIND_DIRECTORY:
-                raise Refusal("NOT_A_DIRECTORY", f"{target} is a file")
-            self.remove(target, False, 0)
+            self.remove(target, False, entry.kind)
         for name in self.below(source):
             moved = self.entries.pop(name)
             moved.path = target + name[len(source) :]
@@ -231,6 +224,11 @@ class _Write:
         self.published = False
 
 
+def _answers(method: Callable[[FileServer, Any], Any]) -> Callable[[FileServer, Any, Any], Any]:
+    """A call of gRPC with the answer of a method."""
+    return lambda server, request, context: server._do(method.__name__, context, lambda: method(server, request))
+
+
 class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb2_grpc.BlockMemoryServiceServicer):
     """One node; a context manager that serves on a free port of loopback."""
 
@@ -257,199 +255,170 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
         with self._call("ListNodes", context):
             return job_pb2.ListNodesResponse(nodes=[job_pb2.Node(address=a) for a in self.store.addresses])
 
-    def GetFile(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            file = self.store.get(request.path)
-            response = storage_pb2.GetFileResponse(file=file)
-            for extent in file.extents if request.locate else ():
-                response.holders.append(self.store.holders(-(-extent.bytes // extent.block_bytes)))
-            return response
+    @_answers
+    def GetFile(self, request: Any) -> Any:
+        file = self.store.get(request.path)
+        response = storage_pb2.GetFileResponse(file=file)
+        for extent in file.extents if request.locate else ():
+            response.holders.append(self.store.holders(-(-extent.bytes // extent.block_bytes)))
+        return response
 
-        return self._do("GetFile", context, answer)
+    @_answers
+    def ListDirectory(self, request: Any) -> list[Any]:
+        entry = self.store.get(request.path)
+        if entry.kind == storage_pb2.FILE_KIND_DIRECTORY:
+            files = [_listed(child, child.path.rpartition("/")[2]) for child in self.store.children(request.path)]
+        else:
+            files = [_listed(entry, entry.path)]
+        return [storage_pb2.ListDirectoryResponse(files=files[at : at + _LIST]) for at in range(0, len(files), _LIST)]
 
-    def ListDirectory(self, request: Any, context: Any) -> Iterator[Any]:
-        def answer() -> list[Any]:
-            entry = self.store.get(request.path)
-            if entry.kind != storage_pb2.FILE_KIND_DIRECTORY:
-                return [self._listed(entry, entry.path)]
-            return [self._listed(child, child.path.rpartition("/")[2]) for child in self.store.children(request.path)]
+    @_answers
+    def MakeDirectory(self, request: Any) -> Any:
+        self._note_task(request)
+        self.store.make_directory(request.path, request.parents, request.exist_ok)
+        return storage_pb2.MakeDirectoryResponse()
 
-        files = self._do("ListDirectory", context, answer)
-        for first in range(0, len(files), _LIST):
-            yield storage_pb2.ListDirectoryResponse(files=files[first : first + _LIST])
+    @_answers
+    def RemoveFile(self, request: Any) -> Any:
+        self._note_task(request)
+        self.store.remove(request.path, request.recursive, request.kind)
+        return storage_pb2.RemoveFileResponse()
 
-    def MakeDirectory(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self._note_task(request)
-            self.store.make_directory(request.path, request.parents, request.exist_ok)
-            return storage_pb2.MakeDirectoryResponse()
+    @_answers
+    def RenameFile(self, request: Any) -> Any:
+        self._note_task(request)
+        self.store.rename(request.source, request.target, request.overwrite)
+        return storage_pb2.RenameFileResponse()
 
-        return self._do("MakeDirectory", context, answer)
+    @_answers
+    def BeginWrite(self, request: Any) -> Any:
+        self._note_task(request)
+        return self.store.begin(request)
 
-    def RemoveFile(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self._note_task(request)
-            self.store.remove(request.path, request.recursive, request.kind)
-            return storage_pb2.RemoveFileResponse()
-
-        return self._do("RemoveFile", context, answer)
-
-    def RenameFile(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self._note_task(request)
-            self.store.rename(request.source, request.target, request.overwrite)
-            return storage_pb2.RenameFileResponse()
-
-        return self._do("RenameFile", context, answer)
-
-    def BeginWrite(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self._note_task(request)
-            return self.store.begin(request)
-
-        return self._do("BeginWrite", context, answer)
-
-    def ReserveBlocks(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            write = self.store.writer(request.extent_id)
-            write.reserved = max(write.reserved, request.blocks)
-            return storage_pb2.ReserveBlocksResponse(holders=self.store.holders(write.reserved))
-
-        return self._do("ReserveBlocks", context, answer)
+    @_answers
+    def ReserveBlocks(self, request: Any) -> Any:
+        write = self.store.writer(request.extent_id)
+        write.reserved = max(write.reserved, request.blocks)
+        return storage_pb2.ReserveBlocksResponse(holders=self.store.holders(write.reserved))
 
     def PutBlocks(self, requests: Iterator[Any], context: Any) -> Any:
-        requests = list(requests)
-
-        def answer() -> Any:
-            for request in requests:
-                write = self.store.writer(request.extent_id)
-                assert request.number < write.reserved, "put before it was reserved"
-                data = request.data
-                if request.HasField("range"):
-                    data = self._range(request.range)[:]
-                else:
-                    assert zlib.crc32(data) == request.checksum
-                assert len(data) <= write.block_bytes
-                self.store.blocks[request.extent_id, request.number] = bytes(data)
-            return storage_pb2.PutBlocksResponse()
-
-        for request in requests:
+        received = list(requests)
+        for request in received:
             self.on_put(request.extent_id, request.number)
-        return self._do("PutBlocks", context, answer)
+        return self._do("PutBlocks", context, lambda: self._put(received))
 
-    def PublishWrite(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self._note_task(request)
-            return storage_pb2.PublishWriteResponse(file=self.store.publish(request))
+    def _put(self, requests: list[Any]) -> Any:
+        for request in requests:
+            write = self.store.writer(request.extent_id)
+            assert request.number < write.reserved, "put before it was reserved"
+            data = request.data
+            if request.HasField("range"):
+                data = self._range(request.range)[:]
+            else:
+                assert zlib.crc32(data) == request.checksum
+            assert len(data) <= write.block_bytes
+            self.store.blocks[request.extent_id, request.number] = bytes(data)
+        return storage_pb2.PutBlocksResponse()
 
-        return self._do("PublishWrite", context, answer)
+    @_answers
+    def PublishWrite(self, request: Any) -> Any:
+        self._note_task(request)
+        return storage_pb2.PublishWriteResponse(file=self.store.publish(request))
 
-    def AbandonWrite(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self.store.abandon(request.extent_id)
-            return storage_pb2.AbandonWriteResponse()
+    @_answers
+    def AbandonWrite(self, request: Any) -> Any:
+        self.store.abandon(request.extent_id)
+        return storage_pb2.AbandonWriteResponse()
 
-        return self._do("AbandonWrite", context, answer)
-
-    def ReadBlocks(self, request: Any, context: Any) -> Iterator[Any]:
-        def answer() -> list[Any]:
-            parts = []
-            for number in request.numbers:
-                if (request.extent_id, number) not in self.store.blocks:
-                    raise Refusal("FILE_LOST", f"block {number} of extent {request.extent_id} is lost")
-                if (request.extent_id, number) in self.store.corrupt:
-                    raise Refusal(
-                        "FILE_CORRUPT", f"block {number} of extent {request.extent_id} is not what was written"
-                    )
-                end = request.offset + request.bytes if request.bytes else None
-                data = self.store.blocks[request.extent_id, number][request.offset : end]
-                if request.HasField("range"):
-                    self._range(request.range)[: len(data)] = data
-                    parts.append(storage_pb2.ReadBlocksResponse(number=number, written_bytes=len(data)))
-                    continue
-                part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
-                if self.spoil:
-                    self.spoil -= 1
-                    part.data = part.data[:-1] + b"?"
-                self.sent += len(data)
-                parts.append(part)
-            return parts
-
+    def ReadBlocks(self, request: Any, context: Any) -> Any:
         for number in request.numbers:
             self.on_read(request.extent_id, number)
-        yield from self._do("ReadBlocks", context, answer)
+        return self._do("ReadBlocks", context, lambda: [self._block(request, number) for number in request.numbers])
 
-    def ShareMemory(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            if not self.shares:
-                raise Refusal("SHARING_UNAVAILABLE", "this node sees no memory of others")
-            with open(f"/proc/{request.pid}/fd/{request.fd}", "r+b") as file:
-                memory = mmap.mmap(file.fileno(), request.bytes)
-            assert memory[: len(request.nonce)] == request.nonce
-            self.memories[name := uuid.uuid4().bytes] = memory
-            return storage_pb2.ShareMemoryResponse(memory=name)
+    def _block(self, request: Any, number: int) -> Any:
+        key = request.extent_id, number
+        if key not in self.store.blocks:
+            raise Refusal("FILE_LOST", f"block {number} of extent {request.extent_id} is lost")
+        if key in self.store.corrupt:
+            raise Refusal("FILE_CORRUPT", f"block {number} of extent {request.extent_id} is not what was written")
+        end = request.offset + request.bytes if request.bytes else None
+        data = self.store.blocks[key][request.offset : end]
+        if request.HasField("range"):
+            self._range(request.range)[: len(data)] = data
+            return storage_pb2.ReadBlocksResponse(number=number, written_bytes=len(data))
+        part = storage_pb2.ReadBlocksResponse(number=number, data=data, checksum=zlib.crc32(data))
+        if self.spoil:
+            self.spoil -= 1
+            part.data = part.data[:-1] + b"?"
+        self.sent += len(data)
+        return part
 
-        return self._do("ShareMemory", context, answer)
+    @_answers
+    def ShareMemory(self, request: Any) -> Any:
+        if not self.shares:
+            raise Refusal("SHARING_UNAVAILABLE", "this node sees no memory of others")
+        with open(f"/proc/{request.pid}/fd/{request.fd}", "r+b") as file:
+            memory = mmap.mmap(file.fileno(), request.bytes)
+        assert memory[: len(request.nonce)] == request.nonce
+        self.memories[name := uuid.uuid4().bytes] = memory
+        return storage_pb2.ShareMemoryResponse(memory=name)
 
-    def UnshareMemory(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self.memories.pop(request.memory, None)
-            return storage_pb2.UnshareMemoryResponse()
-
-        return self._do("UnshareMemory", context, answer)
+    @_answers
+    def UnshareMemory(self, request: Any) -> Any:
+        self.memories.pop(request.memory, None)
+        return storage_pb2.UnshareMemoryResponse()
 
     def _range(self, place: Any) -> memoryview:
         if place.memory not in self.memories:
             raise Refusal("SHARING_UNAVAILABLE", "no such memory is shared")
         return memoryview(self.memories[place.memory])[place.offset : place.offset + place.bytes]
 
-    def CheckBlocks(self, request: Any, context: Any) -> Iterator[Any]:
-        def answer() -> dict[str, list[int]]:
-            own = self.store.addresses.index(self.address)
-            held: dict[str, list[int]] = {}
-            for extent, number in sorted(self.store.blocks):
-                if number % len(self.store.addresses) == own:
-                    held.setdefault(extent, []).append(number)
-            return held
-
-        for extent, numbers in self._do("CheckBlocks", context, answer).items():
-            size = sum(len(self.store.blocks[extent, number]) for number in numbers)
-            yield storage_pb2.CheckBlocksResponse(
+    @_answers
+    def CheckBlocks(self, request: Any) -> list[Any]:
+        own = self.store.addresses.index(self.address)
+        held: dict[str, list[int]] = {}
+        for extent, number in sorted(self.store.blocks):
+            if number % len(self.store.addresses) == own:
+                held.setdefault(extent, []).append(number)
+        return [
+            storage_pb2.CheckBlocksResponse(
                 extent_id=extent,
                 numbers=numbers,
                 corrupt=[number for number in numbers if (extent, number) in self.store.corrupt],
-                bytes=size,
+                bytes=sum(len(self.store.blocks[extent, number]) for number in numbers),
                 pending=extent in self.store.writers,
             )
+            for extent, numbers in held.items()
+        ]
 
-    def GetUsage(self, request: Any, context: Any) -> Any:
-        def answer() -> Any:
-            self.store.get(request.path)
-            below = [self.store.entries[name] for name in self.store.below(request.path)]
-            files = [entry for entry in below if entry.kind != storage_pb2.FILE_KIND_DIRECTORY]
-            return storage_pb2.GetUsageResponse(
-                files=len(files),
-                directories=sum(e.kind == storage_pb2.FILE_KIND_DIRECTORY and e.path != request.path for e in below),
-                bytes=sum(file.bytes for file in files),
-            )
-
-        return self._do("GetUsage", context, answer)
+    @_answers
+    def GetUsage(self, request: Any) -> Any:
+        self.store.get(request.path)
+        below = [self.store.entries[name] for name in self.store.below(request.path)]
+        files = [entry for entry in below if entry.kind != storage_pb2.FILE_KIND_DIRECTORY]
+        return storage_pb2.GetUsageResponse(
+            files=len(files),
+            directories=sum(e.kind == storage_pb2.FILE_KIND_DIRECTORY and e.path != request.path for e in below),
+            bytes=sum(file.bytes for file in files),
+        )
 
     def _do(self, method: str, context: Any, answer: Callable[[], Any]) -> Any:
+        """The answer of the store to a call; a list is a stream."""
         with self._call(method, context):
             try:
                 with self.store.lock:
-                    return answer()
+                    found = answer()
             except Refusal as refusal:
-                context.abort(_STATUSES[refusal.code], f"{refusal} [code={refusal.code}]")
+                context.abort(_STATUSES.get(refusal.code, _STATUS), f"{refusal} [code={refusal.code}]")
+        return iter(found) if isinstance(found, list) else found
 
     def _note_task(self, request: Any) -> None:
         self.store.tasks.append(request.task if request.HasField("task") else None)
 
-    @staticmethod
-    def _listed(entry: Any, name: str) -> Any:
-        listed = storage_pb2.FileInfo()
-        listed.CopyFrom(entry)
-        listed.path = name
-        del listed.extents[:]
-        return listed
+
+def _listed(entry: Any, name: str) -> Any:
+    listed = storage_pb2.FileInfo()
+    listed.CopyFrom(entry)
+    listed.path = name
+    del listed.extents[:]
+    return listed

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -207,12 +208,19 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
                 self.streams -= 1
                 self._streams_changed.notify_all()
 
-    def _call(self, method: str, context: Any) -> _Call:
+    @contextmanager
+    def _call(self, method: str, context: Any) -> Iterator[None]:
+        """Fails a call where a test wants it to."""
         self.calls.append(method)
         if self.state.warning:
             context.send_initial_metadata([("tensorflow-ignite-warning-bin", self.state.warning.encode())])
         faults = self._faults.get(method)
-        return _Call(context, faults.popleft() if faults else None)
+        status, details, after = faults.popleft() if faults else (None, "", False)
+        if status is not None and not after:
+            context.abort(status, details)
+        yield
+        if status is not None:
+            context.abort(status, details)
 
     def _find(self, job_id: str, context: Any) -> Any:
         for known in self.state.jobs.values():
@@ -308,22 +316,6 @@ class State:
             if ended is not None:
                 self._ended.add(id(ended))
             self._news.notify_all()
-
-
-class _Call:
-    """Fails a call where a test wants it to."""
-
-    def __init__(self, context: Any, fault: tuple[grpc.StatusCode, str, bool] | None) -> None:
-        self._context = context
-        self._fault = fault
-
-    def __enter__(self) -> None:
-        if self._fault and not self._fault[2]:
-            self._context.abort(*self._fault[:2])
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        if self._fault and self._fault[2] and kind is None:
-            self._context.abort(*self._fault[:2])
 
 
 def _refuse(context: Any, status: grpc.StatusCode, code: str, text: str) -> Any:

@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-LIMIT = 60  # seconds, also on a busy machine; a command that takes longer hangs
+from tensorflow_ignite.testing.patience import patiently
+
+LIMIT = patiently(60)  # seconds, also on a busy machine; a command that takes longer hangs
 PYTHON = Path(__file__).parents[2] / "python"
 
 

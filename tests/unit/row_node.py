@@ -1,4 +1,4 @@
-"""What the nodes in this process that send rows have in common: one column of numbers, counted through."""
+"""What the nodes in this process that send rows have in common, and streams without a node: a column of numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ class RowNode:
     """
 
     def __init__(self, add_to_server: Callable[[Any, grpc.Server], None]) -> None:
-        """Starts to serve; the generated function says what."""
         self.batches, self.rows = 50, 1000
         self.result: data_pb2.ReadResult | None = data_pb2.ReadResult(rows=50_000)
         self.error: str | None = None
@@ -51,12 +50,10 @@ class RowNode:
         return Endpoint(self.address, data_pb2.ReadCommand(cache="c", batch_bytes=8000))
 
     def stop(self) -> None:
-        """Ends every call."""
         self._server.stop(0).wait()
         self._threads.shutdown()
 
     def values(self, number: int) -> np.ndarray:
-        """The numbers of a batch."""
         return np.arange(number * self.rows, (number + 1) * self.rows)
 
     def layout(self, behind: int = 0) -> data_pb2.BatchLayout:
@@ -75,7 +72,6 @@ class RowNode:
 
 @contextmanager
 def serving_nothing() -> Iterator[Endpoint]:
-    """A node that has none of the services."""
     with futures.ThreadPoolExecutor(1) as threads:
         server = grpc.server(threads)
         address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
@@ -84,6 +80,36 @@ def serving_nothing() -> Iterator[Endpoint]:
             yield Endpoint(address, data_pb2.ReadCommand())
         finally:
             server.stop(0).wait()
+
+
+class RowStream:
+    """Batches of given rows, of column c; it may wait for an event before them, and break after them.
+
+    Attributes:
+        fetched: How many batches were fetched.
+        began: Set when it is read.
+        cancelled: Set when it is cancelled.
+    """
+
+    def __init__(
+        self, *batches: list[int], error: Exception | None = None, wait_for: threading.Event | None = None
+    ) -> None:
+        self.batches, self.error, self.wait_for = batches, error, wait_for
+        self.fetched = 0
+        self.began, self.cancelled = threading.Event(), threading.Event()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        self.began.set()
+        if self.wait_for is not None:
+            assert self.wait_for.wait(20)
+        for rows in self.batches:
+            self.fetched += 1
+            yield pa.RecordBatch.from_pydict({"c": pa.array(rows, pa.int64())})
+        if self.error is not None:
+            raise self.error
+
+    def cancel(self) -> None:
+        self.cancelled.set()
 
 
 _Node = TypeVar("_Node", bound=RowNode)
@@ -99,5 +125,4 @@ def running(node: _Node) -> Iterator[_Node]:
 
 
 def numbers(read: list[pa.RecordBatch]) -> list[int]:
-    """The values of batches."""
     return [number for batch in read for number in batch["x"].to_pylist()]

@@ -19,14 +19,12 @@ class Node(RowNode, shared_pb2_grpc.SharedMemoryServiceServicer):  # type: ignor
     """
 
     def __init__(self) -> None:
-        """Starts to serve."""
         super().__init__(shared_pb2_grpc.add_SharedMemoryServiceServicer_to_server)
         self.offers: list[shared_pb2.Segment] = []
 
     def ReadIntoMemory(
         self, requests: Iterator[shared_pb2.ReadIntoMemoryRequest], context: Any
     ) -> Iterator[shared_pb2.ReadIntoMemoryResponse]:
-        """As shared.proto says."""
         context.add_callback(self.ended.set)
         opening = next(requests).start
         yield shared_pb2.ReadIntoMemoryResponse(schema=SCHEMA.serialize().to_pybytes())

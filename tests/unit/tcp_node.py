@@ -10,9 +10,10 @@ from typing import Any
 
 from row_node import SCHEMA, RowNode
 
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import tcp_pb2, tcp_pb2_grpc
 
-SECONDS = 20
+SECONDS = patiently(20)
 
 
 class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
@@ -25,7 +26,6 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
     """
 
     def __init__(self) -> None:
-        """Starts to serve."""
         self._port = socket.create_server(("127.0.0.1", 0))
         self._port.settimeout(SECONDS)
         self.cut = self.reset = False
@@ -37,12 +37,10 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
         self._port.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
-        """Ends every call."""
         super().stop()
         self._port.close()
 
     def ReadOverTcp(self, request: tcp_pb2.ReadOverTcpRequest, context: Any) -> Iterator[tcp_pb2.ReadOverTcpResponse]:
-        """As tcp.proto says."""
         context.add_callback(self.ended.set)
         if self.batches == 0:
             return

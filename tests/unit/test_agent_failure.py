@@ -1,7 +1,5 @@
 """The reason of a failure is found in the end of the output."""
 
-import textwrap
-
 import pytest
 
 from tensorflow_ignite.agent.failure import LAST_LINES, MAX_TRACEBACK_CHARACTERS, describe, find_stacks, find_traceback
@@ -12,6 +10,7 @@ Traceback (most recent call last):
     fit()
 tensorflow.python.framework.errors_impl.UnavailableError: Collective ops is aborted by: peer
 The error could be from a previous operation."""
+UNAVAILABLE = "tensorflow.python.framework.errors_impl.UnavailableError: Collective"
 
 
 def test_stacks_are_found_without_the_names_of_extension_modules() -> None:
@@ -20,44 +19,35 @@ def test_stacks_are_found_without_the_names_of_extension_modules() -> None:
     assert find_stacks("step 7\nstep 8\n") == "step 7\nstep 8"
 
 
-def test_last_traceback_is_found_behind_other_output() -> None:
-    earlier = 'Traceback (most recent call last):\n  File "x"\nKeyError: 1\ncaught, going on\n'
-    text, exception = find_traceback(f"epoch 1\n{earlier}epoch 2\n{TRACEBACK}\n")
-    assert text == TRACEBACK
-    assert exception.startswith("tensorflow.python.framework.errors_impl.UnavailableError: Collective")
+def chained(link: str) -> str:
+    return (
+        f'Traceback (most recent call last):\n  File "x", line 1\nKeyError: 1\n\n{link}\n\n'
+        'Traceback (most recent call last):\n  File "x", line 2\nValueError: two'
+    )
+
+
+CAUSED = chained("The above exception was the direct cause of the following exception:")
+HANDLED = chained("During handling of the above exception, another exception occurred:")
+# It has no header.
+SYNTAX_ERROR = '  File "/c/train.py", line 1\n    def f(:\n          ^\nSyntaxError: invalid syntax'
+LATE = f"{TRACEBACK}\n2026-01-01 W tensorflow/core: Shutdown: late"
 
 
 @pytest.mark.parametrize(
-    "link",
+    ("before", "traceback", "exception"),
     [
-        "During handling of the above exception, another exception occurred:",
-        "The above exception was the direct cause of the following exception:",
+        ('Traceback (most recent call last):\n  File "x"\nKeyError: 1\ncaught, going on\n', TRACEBACK, UNAVAILABLE),
+        ("epoch 2\n", LATE, UNAVAILABLE),
+        ("epoch 2\n", CAUSED, "ValueError: two"),
+        ("epoch 2\n", HANDLED, "ValueError: two"),
+        ("", SYNTAX_ERROR, "SyntaxError: invalid syntax"),
     ],
+    ids=["last", "output-follows", "caused", "handled", "syntax-error"],
 )
-def test_chained_tracebacks_stay_together(link: str) -> None:
-    first = 'Traceback (most recent call last):\n  File "x", line 1\nKeyError: 1'
-    second = 'Traceback (most recent call last):\n  File "x", line 2\nValueError: two'
-    text, exception = find_traceback(f"output\n{first}\n\n{link}\n\n{second}\n")
-    assert text == f"{first}\n\n{link}\n\n{second}"
-    assert exception == "ValueError: two"
-
-
-def test_exception_is_the_one_of_the_traceback_whatever_follows() -> None:
-    text, exception = find_traceback(f"{TRACEBACK}\n2026-01-01 W tensorflow/core: Shutdown: late\n")
-    assert "UnavailableError" in exception
-    assert "Shutdown" in text
-
-
-def test_syntax_error_has_no_header() -> None:
-    printed = textwrap.dedent("""\
-          File "/c/train.py", line 1
-            def f(:
-                  ^
-        SyntaxError: invalid syntax
-    """)
-    text, exception = find_traceback(printed)
-    assert exception == "SyntaxError: invalid syntax"
-    assert text == printed.rstrip()
+def test_the_last_traceback_is_found_whole_with_its_exception(before: str, traceback: str, exception: str) -> None:
+    text, found = find_traceback(f"{before}{traceback}\n")
+    assert text == traceback
+    assert found.startswith(exception)
 
 
 def test_without_a_traceback_the_last_lines_are_reported() -> None:

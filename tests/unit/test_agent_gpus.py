@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import closing
 from pathlib import Path
 
 import grpc
 import pytest
 
-from agent_harness import Agent, archive, eventually, request
+from agent_harness import Agent, eventually, request
 from tensorflow_ignite.agent import gpus, names
 from tensorflow_ignite.agent.environment import environment
 from tensorflow_ignite.agent.gpus import Gpus, find_gpus
@@ -35,17 +36,14 @@ def driver(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         monkeypatch.delenv(variable, raising=False)
 
 
-def test_gpus_are_those_that_the_driver_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gpus_are_those_that_the_driver_lists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     driver(tmp_path, monkeypatch, "echo 'GPU-1a, NVIDIA H100 80GB HBM3, 81559'; echo 'GPU-2b, NVIDIA, [N/A]'")
     assert find_gpus() == [
         Gpu(id="GPU-1a", name="NVIDIA H100 80GB HBM3", memory_bytes=81559 << 20),
         Gpu(id="GPU-2b", name="NVIDIA"),
     ]
-
-
-def test_a_driver_that_fails_is_a_node_without_gpus_and_the_log_says_why(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
     driver(tmp_path, monkeypatch, "echo 'NVIDIA-SMI has failed'; exit 9")
     assert find_gpus() == []
     assert "NVIDIA-SMI has failed" in caplog.text
@@ -84,40 +82,29 @@ def test_no_gpu_is_assigned_twice_and_too_few_are_named_with_who_has_them() -> N
 
 
 def test_a_task_sees_its_own_gpus_alone_until_nothing_of_it_is_left(tmp_path: Path) -> None:
-    agent = Agent(tmp_path, env={gpus.GPUS_VARIABLE: "0,1"})
-    try:
+    with closing(Agent(tmp_path, env={gpus.GPUS_VARIABLE: "0,1"})) as agent:
         assert [gpu.id for gpu in agent.ready.info.gpus] == ["0", "1"]
-        code = archive(tmp_path / "c.zip", {"main.py": SCRIPT})
         first, second, third, without = (agent.key(index) for index in range(4))
-        agent.reserve(first, second, third, without)
         # A file lies where its directory is to be made.
         in_the_way = agent.work / names.task_path(first)
         in_the_way.parent.mkdir(parents=True)
         in_the_way.touch()
-        message = request(first, code)
-        message.gpus = 2
         with pytest.raises(grpc.RpcError, match="File exists"):
-            agent.call("StartTask", message)
+            agent.start(SCRIPT, task=first, gpus=2)
         in_the_way.unlink()
         for key, count in ((first, 1), (second, 1), (without, 0)):
-            message = request(key, code)
-            message.gpus = count
-            agent.call("StartTask", message)
+            agent.start(SCRIPT, task=key, gpus=count)
         eventually(lambda: agent.output.count("true") == 3)
         assert sorted(agent.output.split()) == ["''", "'0'", "'1'", "true", "true", "true"]
-        one_more = request(third, code)
-        one_more.gpus = 1
         with pytest.raises(grpc.RpcError, match="0 of this node's 2 are free") as refused:
-            agent.call("StartTask", one_more)
+            agent.start(SCRIPT, task=third, gpus=1)
         assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         status = next(event.status for event in reversed(agent.events) if event.key == first and event.status.pid)
         assert list(status.gpus) == ["0"]
         os.kill(status.pid, signal.SIGKILL)
         agent.ended(first)
-        agent.call("StartTask", one_more)
+        agent.start(SCRIPT, task=third, gpus=1)
         eventually(lambda: agent.output.count("'0'") == 2)
-    finally:
-        agent.close()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What a task may see and use: its own directories, a stated environment, and as much of the machine as is its."""
 
+import asyncio
 import contextlib
-import itertools
 import json
 import os
 import re
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from google.protobuf import json_format
 
-from agent_harness import SECRET, Agent, archive, eventually, request
+from agent_harness import LAUNCHER, SECRET, Agent, Clock, eventually
 from tensorflow_ignite.agent.inherited import USUAL, inherited
+from tensorflow_ignite.agent.limits import TIME_GRACE_SECONDS, LimitMonitor
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 TOKEN = "task.job.1.worker.0.0.the-token-of-this-task"
@@ -42,9 +42,6 @@ FOR_TASKS = {
 }
 
 
-_numbers = itertools.count()
-
-
 @pytest.fixture(scope="module")
 def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     with closing(Agent(tmp_path_factory.mktemp("agent"), env={**NODES_SECRETS, **FOR_TASKS})) as running:
@@ -54,25 +51,17 @@ def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 @pytest.fixture
 def agent(one_agent: Agent) -> Iterator[Agent]:
     """The one agent, with a job for this test."""
-    one_agent.job = f"job-{next(_numbers)}"
-    yield one_agent
-    one_agent.stop(grace="0s")
-    assert not one_agent.living()
+    with one_agent.new_job():
+        yield one_agent
 
 
-def run(agent: Agent, source: str, limits: dict[str, object] | None = None, **more: object) -> job_pb2.TaskStatus:
+def run(agent: Agent, source: str, **fields: object) -> job_pb2.TaskStatus:
     """Runs a script to its end."""
-    return agent.ended(begin(agent, source, limits, **more))
+    return agent.ended(begin(agent, source, **fields))
 
 
-def begin(agent: Agent, source: str, limits: dict[str, object] | None = None, **more: object) -> agent_pb2.TaskKey:
-    task = agent.key()
-    agent.reserve(task)
-    message = request(task, archive(agent.directory / "c.zip", {"main.py": source, "data/a.txt": "shipped"}))
-    message.context.token = TOKEN
-    json_format.ParseDict({"limits": limits or {}, **more}, message)
-    agent.call("StartTask", message)
-    return task
+def begin(agent: Agent, source: str, **fields: object) -> agent_pb2.TaskKey:
+    return agent.start({"main.py": source, "data/a.txt": "shipped"}, context={"token": TOKEN}, **fields)
 
 
 def test_task_inherits_listed_variables_and_none_of_the_nodes_secrets(agent: Agent) -> None:
@@ -138,7 +127,7 @@ def test_agents_secret_and_tasks_token_stand_in_no_command_line_environment_or_l
         agent.printed("up")
         eventually(lambda: len(agent.living()) == 2)
         with contextlib.suppress(Exception):
-            agent.call("Heartbeat", agent_pb2.HeartbeatRequest(), secret=SECRET + "x")
+            agent.call("Heartbeat", agent_pb2.HeartbeatRequest(), f"Bearer {SECRET}x")
         for pid in (agent.process.pid, *(process.pid for process in agent.living())):
             for name in ("cmdline", "environ"):
                 found = Path(f"/proc/{pid}/{name}").read_bytes().decode()
@@ -160,90 +149,86 @@ def test_agent_listens_on_loopback_alone(agent: Agent) -> None:
     assert addresses == [("127.0.0.1", agent.ready.port)]
 
 
-def test_task_that_wants_too_much_memory_gets_an_error_that_names_the_limit(agent: Agent) -> None:
-    status = run(agent, "held = bytearray(1 << 30)", {"memoryBytes": str(512 << 20)})
-    assert status.error == (
-        "worker 0 exited with code 1: MemoryError; a process of a task may use 0.50 GiB of memory "
-        "(taskMemoryMegabytes); make the script use less, or raise taskMemoryMegabytes in the service's configuration"
-    )
-    assert not status.failed_permanently
+PROCESSES_WITH_MEMORY = """
+import subprocess, sys, time
+child = "held = bytearray(b'x') * (60 << 20); import time; print(1, flush=True); time.sleep(600)"
+for _ in range(3):
+    subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE).stdout.readline()
+time.sleep(600)
+"""
+MANY_PROCESSES = "import subprocess, time\nfor _ in range(6): subprocess.Popen(['sleep', '600'])\ntime.sleep(600)"
 
 
-def test_processes_that_use_too_much_memory_together_are_killed(agent: Agent) -> None:
-    source = (
-        "import subprocess, sys, time\n"
-        "child = 'held = bytearray(b\"x\") * (60 << 20)\\nimport time\\nprint(1, flush=True)\\ntime.sleep(600)'\n"
-        "for _ in range(3): subprocess.Popen([sys.executable, '-c', child], stdout=subprocess.PIPE).stdout.readline()\n"
-        "time.sleep(600)"
-    )
-    status = run(agent, source, {"memoryBytes": str(150 << 20)})
+@pytest.mark.parametrize(
+    ("source", "limits", "error"),
+    [
+        (
+            "held = bytearray(1 << 30)",
+            {"memoryBytes": str(512 << 20)},
+            r"worker 0 exited with code 1: MemoryError; a process of a task may use 0\.50 GiB of memory "
+            r"\(taskMemoryMegabytes\); make the script use less, or raise taskMemoryMegabytes in the service's "
+            "configuration",
+        ),
+        (
+            "held = [open('/dev/null') for _ in range(100)]",
+            {"openFiles": 64},
+            r".*Too many open files.*; a process of a task may have 64 open files \(taskOpenFiles\);.*",
+        ),
+        ("while True: pass", {"cpuTime": "0.5s"}, r".*SIGXCPU.*0\.5 s of processor time \(taskCpuHours\).*"),
+        (
+            PROCESSES_WITH_MEMORY,
+            {"memoryBytes": str(150 << 20)},
+            r"worker 0 was killed: its 4 processes used 0\.\d\d GiB of memory together; a task .*",
+        ),
+        # The agent may look while they still start.
+        (
+            MANY_PROCESSES,
+            {"processes": 4},
+            r"worker 0 was killed: it had [567] processes; a task may have 4 at a time \(taskProcesses\);.*",
+        ),
+    ],
+    ids=["memory", "files", "processor-time", "memory-together", "processes"],
+)
+def test_a_task_beyond_a_limit_ends_with_all_its_processes_and_an_error_that_names_the_limit(
+    agent: Agent, source: str, limits: dict[str, object], error: str
+) -> None:
+    status = run(agent, source, limits=limits)
     assert status.state == job_pb2.TASK_STATE_FAILED
-    assert re.match(r"worker 0 was killed: its 4 processes used 0\.\d\d GiB of memory together; a task ", status.error)
+    assert re.fullmatch(error, status.error)
+    # Processor time that is over would be over again.
+    assert status.failed_permanently == ("cpuTime" in limits)
     assert not agent.living()
 
 
-def test_task_with_too_many_processes_is_killed_with_all_of_them(agent: Agent) -> None:
-    source = "import subprocess, time\nfor _ in range(6): subprocess.Popen(['sleep', '600'])\ntime.sleep(600)"
-    status = run(agent, source, {"processes": 4})
-    # The agent may look while they still start.
-    assert re.search(
-        r"worker 0 was killed: it had [567] processes; a task may have 4 at a time \(taskProcesses\)", status.error
-    )
-    assert not agent.living()
+def test_limits_are_checked_twice_a_second_and_time_that_is_over_ends_a_task_for_good_after_it_could_save() -> None:
+    clock, looked_at = Clock(), []
+    rules = agent_pb2.TaskLimits(processes=4, memory_bytes=1 << 30)
+    rules.run_time.FromSeconds(8)
+    monitor = LimitMonitor("worker 0", rules, lambda: looked_at.append(clock.seconds) or set(), clock)
+    for passed in (0.25, 0.5, 0.75, 1.0, 7.75):
+        clock.seconds = 1000.0 + passed
+        assert asyncio.run(monitor.breach()) is None
+    assert looked_at == [1000.5, 1001.0, 1007.75]
+    clock.seconds = 1008.25
+    breach = asyncio.run(monitor.breach())
+    assert breach is not None
+    assert breach.text.startswith("worker 0 was ended: it ran for 8 s; a task may run for 8 s (taskTimeLimitHours)")
+    assert (breach.permanent, breach.grace) == (True, TIME_GRACE_SECONDS)
 
 
-def test_task_within_its_limits_ends_well(agent: Agent) -> None:
-    limits = {"memoryBytes": str(1 << 30), "processes": 4, "openFiles": 64, "cpuTime": "60s", "runTime": "60s"}
-    source = "import subprocess\nsubprocess.run(['sleep', '1.2'], check=True)\nprint(len(bytearray(100 << 20)))"
-    assert run(agent, source, limits).state == job_pb2.TASK_STATE_SUCCEEDED
-
-
-def test_task_that_opens_too_many_files_gets_an_error_with_the_limit(agent: Agent) -> None:
-    status = run(agent, "held = [open('/dev/null') for _ in range(100)]", {"openFiles": 64})
-    assert "Too many open files" in status.error
-    assert "a process of a task may have 64 open files (taskOpenFiles)" in status.error
-
-
-def test_processor_time_that_is_over_ends_a_task_for_good(agent: Agent) -> None:
-    status = run(agent, "while True: pass", {"cpuTime": "0.5s"})
-    assert "SIGXCPU" in status.error
-    assert "0.5 s of processor time (taskCpuHours)" in status.error
-    assert status.failed_permanently
-
-
-@pytest.mark.full
-def test_time_that_is_over_ends_a_task_for_good_after_it_could_save(agent: Agent) -> None:
-    source = (
-        "import signal, sys, time\n"
-        "def end(*_):\n    print('saved'); sys.exit(0)\n"
-        "signal.signal(signal.SIGTERM, end)\nprint('up')\ntime.sleep(600)"
-    )
-    status = run(agent, source, {"runTime": "8s"})
-    assert (status.state, status.failed_permanently) == (job_pb2.TASK_STATE_FAILED, True)
-    assert status.error.startswith("worker 0 was ended: it ran for 8 s; a task may run for 8 s (taskTimeLimitHours)")
-    assert agent.output == "up\nsaved\n"
-
-
-def test_limit_cannot_be_raised_by_the_task(agent: Agent) -> None:
+def test_a_task_within_its_limits_ends_well_and_cannot_raise_them(agent: Agent) -> None:
     source = (
         "import resource\n"
         "print(resource.getrlimit(resource.RLIMIT_NOFILE), resource.getrlimit(resource.RLIMIT_DATA),"
-        " resource.getrlimit(resource.RLIMIT_CORE)[0])"
+        " resource.getrlimit(resource.RLIMIT_CORE)[0], len(bytearray(100 << 20)))"
     )
-    assert run(agent, source, {"openFiles": 64, "memoryBytes": str(1 << 30)}).exit_code == 0
-    assert agent.output == f"(64, 64) ({1 << 30}, {1 << 30}) 1\n"
+    limits = {"memoryBytes": str(1 << 30), "processes": 4, "openFiles": 64, "cpuTime": "60s", "runTime": "60s"}
+    assert run(agent, source, limits=limits).state == job_pb2.TASK_STATE_SUCCEEDED
+    assert agent.output == f"(64, 64) ({1 << 30}, {1 << 30}) 1 {100 << 20}\n"
 
 
-def test_bad_start_of_the_launcher_runs_nothing(tmp_path: Path) -> None:
-    launcher = Path(sys.modules["tensorflow_ignite.agent"].__file__ or "").with_name("launch.py")
-    command = [
-        sys.executable,
-        "-IS",
-        str(launcher),
-        f"{os.getpid()},NO=1:1",
-        "/bin/sh",
-        "-c",
-        f"touch {tmp_path}/x",
-    ]
-    assert subprocess.run(command, check=False, capture_output=True).returncode != 0
-    assert not (tmp_path / "x").exists()
+def test_the_launcher_runs_nothing_with_a_limit_that_there_is_not_or_after_the_end_of_its_agent(tmp_path: Path) -> None:
+    for agents, code in ((f"{os.getpid()},NO=1:1", 1), ("1", 125)):
+        command = [sys.executable, "-IS", LAUNCHER, agents, "/bin/sh", "-c", f"touch {tmp_path}/x"]
+        assert subprocess.run(command, check=False, capture_output=True).returncode == code
+        assert not (tmp_path / "x").exists()

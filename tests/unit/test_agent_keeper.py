@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,13 +15,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from agent_harness import DEADLINE_SECONDS, Agent, eventually, is_alive
-from tensorflow_ignite.agent import environment, process, work_directory
+from agent_harness import DEADLINE_SECONDS, LAUNCHER, Agent, eventually, is_alive
+from tensorflow_ignite.agent import process, work_directory
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
-# The time in which everything ends after the end of a lease, as other nodes assume it (TerminationProof.MARGIN).
-MARGIN_SECONDS = 1.5
+TERMINATION_PROOF = "java/src/main/java/io/tensorflowignite/job/decide/TerminationProof.java"
 
 # Ignores SIGTERM, and has a grandchild that does too: it has cleared its environment, is in a session of its own, and
 # has lost its parent.
@@ -63,31 +63,6 @@ def hide(agent: Agent, after: str = SLEEP) -> tuple[agent_pb2.TaskKey, int]:
     return task, pid
 
 
-def grant(agent: Agent, seconds: float) -> float:
-    """Extends the lease of the attempt; returns its end."""
-    end = time.monotonic() + seconds
-    lease = agent_pb2.AttemptLease(job_id=agent.job, attempt=1, until_nanos=int(end * 1e9))
-    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease]))
-    return end
-
-
-def await_end(pids: list[int]) -> tuple[float, float]:
-    """Waits until processes have ended; returns the time, and how many seconds a busy machine may have cost.
-
-    These are 0 where this process was never late. Several others, one after the other, may each be as late as it is.
-    """
-    looked, late = time.monotonic(), 0.0
-
-    def have_ended() -> bool:
-        nonlocal looked, late
-        now = time.monotonic()
-        looked, late = now, late + max(now - looked - 0.05, 0)
-        return not any(map(is_alive, pids))
-
-    eventually(have_ended)
-    return looked, 5 * late
-
-
 def test_stop_ends_a_process_that_left_its_session_and_cleared_its_environment(agent: Agent) -> None:
     task, hidden = hide(agent)
     keeper = agent.keeper(task)
@@ -115,25 +90,35 @@ def test_a_hidden_process_ends_with_its_script(agent: Agent) -> None:
     assert not is_alive(hidden)
 
 
-def test_everything_of_a_task_ends_at_once_with_its_killed_agent(agent: Agent) -> None:
+def test_everything_of_a_task_ends_with_its_killed_agent_and_the_next_one_removes_its_files(
+    agent: Agent, tmp_path: Path
+) -> None:
     task, hidden = hide(agent)
     pids = [hidden, agent.script(task), agent.keeper(task).pid]
     agent.process.kill()
-    killed = time.monotonic()
-    ended, late = await_end(pids)
-    assert ended < killed + MARGIN_SECONDS + late
+    eventually(lambda: not any(map(is_alive, pids)))
+    with closing(Agent(tmp_path)) as second:
+        assert [entry.name for entry in second.work.iterdir()] == [".tensorflow-ignite-agent"]
 
 
 @pytest.mark.full
 def test_a_stopped_agents_tasks_end_with_their_lease_and_the_agent_too(agent: Agent) -> None:
     task, hidden = hide(agent)
     pids = [hidden, agent.script(task), agent.keeper(task).pid]
-    end = grant(agent, 6)
+    end = agent.extend_lease(6)
     agent.process.send_signal(signal.SIGSTOP)
-    ended, late = await_end(pids)
-    assert end < ended < end + MARGIN_SECONDS + late
+    eventually(lambda: not all(map(is_alive, pids)))
+    assert time.monotonic() > end
+    eventually(lambda: not any(map(is_alive, pids)))
     # It could not end by itself, and would keep its directory from the next agent.
     assert agent.process.wait(DEADLINE_SECONDS) == -signal.SIGKILL
+
+
+def test_a_keeper_kills_within_the_time_that_other_nodes_assume() -> None:
+    proof = (Path(__file__).parents[2] / TERMINATION_PROOF).read_text()
+    (millis,) = re.findall(r"Duration MARGIN = Duration\.ofMillis\((\d+)\);", proof)
+    (nanos,) = re.findall(r"(?m)^LEASE_DELAY_NANOS = (\d+)$", Path(LAUNCHER).read_text().replace("_000", "000"))
+    assert 0 < int(nanos) / 1e6 <= int(millis) / 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
@@ -153,8 +138,8 @@ def test_a_script_that_ends_or_stops_its_keeper_leaves_nothing(agent: Agent, num
     if end == "stop":
         agent.stop()
     else:
-        grant(agent, 0.2)
-    await_end([script, hidden, keeper.pid])
+        agent.extend_lease(0.2)
+    eventually(lambda: not any(map(is_alive, (script, hidden, keeper.pid))))
     assert agent.ended(task).exit_code == -signal.SIGKILL
 
 
@@ -231,7 +216,7 @@ def start_keeper(tmp_path: Path) -> Iterator[Callable[..., Keeper]]:
     keepers: list[Keeper] = []
 
     def start(source: str) -> Keeper:
-        command = [sys.executable, "-IS", str(environment._LAUNCHER), str(os.getpid()), sys.executable, "-c", source]
+        command = [sys.executable, "-IS", LAUNCHER, str(os.getpid()), sys.executable, "-c", source]
         with (tmp_path / "log").open("wb") as output:
             keepers.append(
                 Keeper(command, lease_until_nanos=None, directory=tmp_path, environment={}, output=output.fileno())
@@ -265,13 +250,14 @@ def test_a_keeper_reports_the_script_its_exit_code_and_the_end_of_the_lease(
     eventually(expired.has_ended)
 
 
-def test_a_keeper_is_small_waits_without_work_and_holds_no_output(start_keeper: Callable[..., Keeper]) -> None:
+def test_a_keeper_has_no_other_modules_waits_without_work_and_holds_no_output(
+    start_keeper: Callable[..., Keeper],
+) -> None:
     keeper = start_keeper("import time; time.sleep(600)")
     eventually(lambda: polled(keeper, lambda: keeper.script))
     found = psutil.Process(keeper.pid)
     eventually(lambda: found.status() == psutil.STATUS_SLEEPING)
-    assert found.memory_info().rss < 32 << 20
-    modules = subprocess.run(["cat", f"/proc/{keeper.pid}/maps"], capture_output=True, text=True, check=True).stdout
+    modules = Path(f"/proc/{keeper.pid}/maps").read_text()
     assert "grpc" not in modules
     assert "tensorflow" not in modules
     with contextlib.suppress(psutil.AccessDenied):

@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import grpc
@@ -50,6 +52,30 @@ def start_agent(tmp_path: Path) -> Iterator[StartAgent]:
 @pytest.fixture
 def agent(start_agent: StartAgent) -> Agent:
     return start_agent()
+
+
+def start_line(directory: Path) -> bytes:
+    """What an agent reads first."""
+    start = agent_pb2.AgentStart(secret=SECRET, work_directory=str(directory), host="127.0.0.1")
+    start.lease_timeout.FromSeconds(60)
+    return json_format.MessageToJson(start, indent=None).encode() + b"\n"
+
+
+@contextmanager
+def agent_below(directory: Path) -> Iterator[tuple["subprocess.Popen[bytes]", agent_pb2.AgentReady]]:
+    """A process that only waits for its agent, and what that agent says; this test writes into the agent's input."""
+    program = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'tensorflow_ignite.agent'])"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        parent.stdin.write(start_line(directory))
+        parent.stdin.flush()
+        yield parent, json_format.Parse(parent.stdout.readline(), agent_pb2.AgentReady())
+
+
+def run_agent(first_line: bytes) -> "subprocess.CompletedProcess[bytes]":
+    command = [sys.executable, "-m", "tensorflow_ignite.agent"]
+    return subprocess.run(command, input=first_line, capture_output=True, check=False)
 
 
 def start_stubborn(agent: Agent) -> agent_pb2.TaskKey:
@@ -111,29 +137,9 @@ def test_the_end_of_an_agent_is_no_failure_of_its_tasks(agent: Agent) -> None:
     assert f"its agent (pid {agent.process.pid}) ended" in status.error
 
 
-def test_killed_agent_takes_its_tasks_with_it_and_the_next_one_their_files(start_agent: StartAgent) -> None:
-    first = start_agent()
-    start_stubborn(first)
-    first.process.kill()
-    first.process.wait()
-    eventually(lambda: not first.living(keepers=True))
-    second = start_agent()
-    assert [entry.name for entry in second.work.iterdir()] == [".tensorflow-ignite-agent"]
-
-
 def test_ends_with_its_parent_though_its_input_stays_open(tmp_path: Path) -> None:
-    # The reading end's writer is this test, not the parent: only the death signal can tell.
-    program = (
-        "import subprocess, sys; p = subprocess.Popen([sys.executable, '-m', 'tensorflow_ignite.agent']); p.wait()"
-    )
-    start = agent_pb2.AgentStart(secret="s", work_directory=str(tmp_path / "work"), host="127.0.0.1")
-    start.lease_timeout.FromSeconds(60)
-    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        parent.stdin.write(json_format.MessageToJson(start, indent=None).encode() + b"\n")
-        parent.stdin.flush()
-        ready = json_format.Parse(parent.stdout.readline(), agent_pb2.AgentReady())
+    # The input's writer is this test, not the parent: only the death signal can tell.
+    with agent_below(tmp_path / "work") as (parent, ready):
         parent.kill()
         parent.wait()
         eventually(lambda: not is_alive(ready.info.pid))
@@ -158,19 +164,11 @@ def test_an_agent_whose_node_is_killed_before_the_first_heartbeat_knows_the_node
     job_pb2_grpc.add_NodeApiServiceServicer_to_server(node, server)
     peer = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
     server.start()
-    program = "import subprocess, sys; subprocess.run([sys.executable, '-m', 'tensorflow_ignite.agent'])"
-    start = agent_pb2.AgentStart(secret=SECRET, work_directory=str(tmp_path / "work"), host="127.0.0.1")
-    start.lease_timeout.FromSeconds(60)
     key = agent_pb2.TaskKey(job_id="job", attempt=1, role=job_pb2.ROLE_WORKER)
     message = request(key, archive(tmp_path / "code.zip", {"main.py": "import time\ntime.sleep(600)"}))
     message.context.token = "task.job.1.worker.0.0.secret"
     message.peers.append(peer)
-    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        parent.stdin.write(json_format.MessageToJson(start, indent=None).encode() + b"\n")
-        parent.stdin.flush()
-        ready = json_format.Parse(parent.stdout.readline(), agent_pb2.AgentReady())
+    with agent_below(tmp_path / "work") as (parent, ready):
         with grpc.insecure_channel(f"127.0.0.1:{ready.port}") as channel:
             calls, metadata = agent_pb2_grpc.AgentServiceStub(channel), (("authorization", f"Bearer {SECRET}"),)
             calls.ReservePorts(agent_pb2.ReservePortsRequest(tasks=[key]), metadata=metadata)
@@ -183,17 +181,9 @@ def test_an_agent_whose_node_is_killed_before_the_first_heartbeat_knows_the_node
 
 
 def test_directory_with_foreign_files_is_refused_and_left_alone(tmp_path: Path) -> None:
-    precious = tmp_path / "work" / "precious"
-    precious.parent.mkdir()
+    precious = tmp_path / "precious"
     precious.write_text("mine")
-    start = agent_pb2.AgentStart(secret="s", work_directory=str(precious.parent), host="127.0.0.1")
-    start.lease_timeout.FromSeconds(60)
-    run = subprocess.run(
-        [sys.executable, "-m", "tensorflow_ignite.agent"],
-        input=json_format.MessageToJson(start, indent=None).encode() + b"\n",
-        capture_output=True,
-        check=False,
-    )
+    run = run_agent(start_line(tmp_path))
     assert run.returncode == 2
     assert b"contains files that no agent made" in run.stderr
     assert precious.read_text() == "mine"
@@ -201,33 +191,27 @@ def test_directory_with_foreign_files_is_refused_and_left_alone(tmp_path: Path) 
 
 @pytest.mark.parametrize("line", [b"", b'{"secret": "hidden"}\n'])
 def test_bad_start_is_reported_without_its_secret(line: bytes) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tensorflow_ignite.agent"], input=line, capture_output=True, check=False
-    )
+    run = run_agent(line)
     assert run.returncode == 2
     assert b"could not start" in run.stderr
     assert b"hidden" not in run.stderr
     assert not run.stdout
 
 
-def test_call_without_the_secret_is_unauthenticated(agent: Agent) -> None:
-    for metadata in [(), (("authorization", "Bearer "),), (("authorization", f"Bearer {SECRET}x"),)]:
-        assert_denied(agent, metadata)
-
-
-def assert_denied(agent: Agent, metadata: tuple[tuple[str, str], ...]) -> None:
-    for method, message in [
-        ("Heartbeat", agent_pb2.HeartbeatRequest()),
-        ("ReservePorts", agent_pb2.ReservePortsRequest(tasks=[agent.key()])),
-        ("StartTask", agent_pb2.StartTaskRequest(key=agent.key())),
-        ("StopAttempt", agent_pb2.StopAttemptRequest(job_id="job", attempt=1)),
-    ]:
+@pytest.mark.parametrize("authorization", [None, "Bearer ", f"Bearer {SECRET}x"])
+def test_call_without_the_secret_is_unauthenticated(agent: Agent, authorization: str | None) -> None:
+    messages = {
+        "Heartbeat": agent_pb2.HeartbeatRequest(),
+        "ReservePorts": agent_pb2.ReservePortsRequest(tasks=[agent.key()]),
+        "StartTask": agent_pb2.StartTaskRequest(key=agent.key()),
+        "StopAttempt": agent_pb2.StopAttemptRequest(job_id="job", attempt=1),
+    }
+    calls = [partial(agent.call, method, message, authorization) for method, message in messages.items()]
+    calls.append(lambda: next(agent.call("Watch", agent_pb2.WatchRequest(), authorization)))
+    for call in calls:
         with pytest.raises(grpc.RpcError) as refused:
-            getattr(agent._stub, method)(message, metadata=metadata)
+            call()
         assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
-    with pytest.raises(grpc.RpcError) as refused:
-        list(agent._stub.Watch(agent_pb2.WatchRequest(), metadata=metadata))
-    assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
 
 
 def test_stop_answers_when_all_processes_are_proven_gone_and_reported(agent: Agent) -> None:
@@ -269,50 +253,40 @@ def test_stop_gives_its_grace_to_a_task_and_to_its_children(agent: Agent) -> Non
     assert agent.output == "up\nup\nparent saved\nchild saved\n"
 
 
-def lease(agent: Agent, seconds: float, attempt: int = 1) -> agent_pb2.AttemptLease:
-    """A lease of an attempt of the test's job that ends some seconds from now."""
-    until = time.monotonic_ns() + int(seconds * 1e9)
-    return agent_pb2.AttemptLease(job_id=agent.job, attempt=attempt, until_nanos=until)
-
-
-@pytest.mark.full
 def test_the_end_of_an_attempts_lease_kills_its_tasks_alone_and_without_grace(agent: Agent) -> None:
     other = agent.start("import time\nprint('other')\ntime.sleep(600)", task=agent.key(attempt=2))
-    task = start_stubborn(agent)
     agent.printed("other")
-    begin = time.monotonic()
-    renewal = agent_pb2.HeartbeatRequest(leases=[lease(agent, 5), lease(agent, 600, attempt=2)])
-    agent.call("Heartbeat", renewal)
-    # An earlier end than the one that was granted changes nothing.
-    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.1)]))
-    # A stop with a long grace is under way when the lease ends.
-    stop = threading.Thread(target=agent.stop, kwargs={"grace": "60s"})
+    ignore = "import signal, time\nsignal.signal(signal.SIGTERM, lambda *_: print('ignored'))\nprint('up')\n"
+    task = agent.start(ignore + "time.sleep(600)")
+    agent.printed("up")
+    # A stop with a grace that nobody lives to see the end of is under way when the lease ends.
+    stop = threading.Thread(target=agent.stop, kwargs={"grace": "3600s"})
     stop.start()
+    agent.printed("ignored")
+    agent.extend_lease(600, attempt=2)
+    end = agent.extend_lease(0.5)
+    # An earlier end than the one that was granted changes nothing.
+    agent.extend_lease(0.01)
     status = agent.ended(task)
-    assert 4.5 < time.monotonic() - begin < 30
+    assert time.monotonic() > end
     stop.join(DEADLINE_SECONDS)
     assert not stop.is_alive()
-    assert status.state == job_pb2.TASK_STATE_STOPPED
-    assert [process.pid for process in agent.living()] == [
-        event.status.pid for event in agent.events if event.key == other and event.status.pid
-    ][:1]
+    assert (status.state, status.exit_code) == (job_pb2.TASK_STATE_STOPPED, -signal.SIGKILL)
+    assert [process.pid for process in agent.living()] == [agent.script(other)]
 
 
 def test_a_task_without_a_lease_is_killed_or_does_not_start(agent: Agent) -> None:
     task = start_stubborn(agent)
-    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease(agent, 0.2)]))
+    agent.extend_lease(0.2)
     status = agent.ended(task)
     assert (status.state, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True)
     assert "the lease of its attempt ended, so the task was killed" in status.error
     late = agent.key(3)
-    agent.reserve(late)
-    start = request(late, archive(agent.directory / "late.zip", {"main.py": ""}))
     with pytest.raises(grpc.RpcError, match="the lease of its attempt ended") as refused:
-        agent.call("StartTask", start)
+        agent.start("", task=late)
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
-    start.lease_until_nanos = lease(agent, 60).until_nanos
-    agent.call("StartTask", start)
-    agent.await_events(lambda events: any(event.key == late and event.status.pid for event in events))
+    agent.start("", task=late, leaseUntilNanos=str(time.monotonic_ns() + 60_000_000_000))
+    agent.script(late)
 
 
 @pytest.mark.full
@@ -330,47 +304,6 @@ def test_tasks_live_as_long_as_heartbeats_come_and_their_ports_longer(start_agen
     assert not agent.living()
     (port,) = agent.reserve(task)
     assert not can_bind(port)
-    late = agent.key(2)
-    agent.reserve(late)
     with pytest.raises(grpc.RpcError) as refused:
-        agent.call("StartTask", request(late, archive(agent.directory / "late.zip", {"main.py": ""})))
+        agent.start("", task=agent.key(2))
     assert refused.value.code() == grpc.StatusCode.FAILED_PRECONDITION
-
-
-_CHILD = """
-import os, sys
-from tensorflow_ignite.agent import process
-parent = os.getppid()
-print(process.is_parent_ending(parent), flush=True)
-sys.stdin.read()
-open(sys.argv[1], "w").write(str(process.is_parent_ending(parent)))
-"""
-# Has a child that waits for the end of its input, which ends with this process.
-_PARENT = """
-import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", sys.argv[1], sys.argv[2]], stdin=subprocess.PIPE)
-if sys.stdin.readline() == "close\\n":
-    child.stdin.close()
-    child.wait()
-"""
-
-
-@pytest.mark.parametrize("killed", [True, False])
-def test_the_end_of_input_of_a_killed_parent_is_known_from_one_that_a_parent_has_closed(
-    tmp_path: Path, killed: bool
-) -> None:
-    answer = tmp_path / "answer"
-    command = [sys.executable, "-c", _PARENT, _CHILD, str(answer)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == "False\n"
-        if killed:
-            parent.kill()
-        else:
-            print("close", file=parent.stdin, flush=True)
-        parent.wait()
-    deadline = time.monotonic() + 30
-    while not (answer.exists() and answer.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert answer.read_text() == str(killed)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import runpy
 import socket
 import time
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,28 +17,25 @@ from agent_harness import Agent, request
 from tensorflow_ignite import errors
 from tensorflow_ignite.agent import packages
 from tensorflow_ignite.jobs.archive import pack
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
 _INSTALLER = str(packages._INSTALLER)
-_numbers = itertools.count()
 # A venv and pip start several interpreters.
-PIP_SECONDS = 120.0
+PIP_SECONDS = patiently(120.0)
 
 
 @pytest.fixture(scope="module")
 def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    running = Agent(tmp_path_factory.mktemp("agent"))
-    yield running
-    running.close()
+    with closing(Agent(tmp_path_factory.mktemp("agent"))) as running:
+        yield running
 
 
 @pytest.fixture
 def agent(one_agent: Agent) -> Iterator[Agent]:
     """The one agent, with a job for this test."""
-    one_agent.job = f"job-{next(_numbers)}"
-    yield one_agent
-    one_agent.stop(grace="0s")
-    assert not one_agent.living()
+    with one_agent.new_job():
+        yield one_agent
 
 
 def wheel(folder: Path, name: str, requires: str = "") -> Path:
@@ -84,21 +81,16 @@ def test_wheels_are_installed_once_without_an_index_over_the_interpreter(agent: 
     assert "installing the packages of the job" in agent.output
     first = agent.output.splitlines()[-1]
     assert first.startswith("lemon lime ")
-    agent.job = f"job-{next(_numbers)}"
-    task = start(agent, tmp_path, source, wheels=given, env=nowhere)
-    assert agent.ended(task, PIP_SECONDS).state == job_pb2.TASK_STATE_SUCCEEDED, agent.output
-    assert agent.output == first + "\n"
+    with agent.new_job():
+        task = start(agent, tmp_path, source, wheels=given, env=nowhere)
+        assert agent.ended(task, PIP_SECONDS).state == job_pb2.TASK_STATE_SUCCEEDED, agent.output
+        assert agent.output == first + "\n"
 
 
 def test_a_failed_installation_fails_the_task_permanently_with_the_lines_of_pip(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "needed.txt").write_text("a-package-that-is-nowhere==7\n")
-    task = start(
-        agent,
-        tmp_path,
-        "print('not reached')",
-        requirements=tmp_path / "needed.txt",
-        wheels=[wheel(tmp_path, "lemon")],
-    )
+    given = {"requirements": tmp_path / "needed.txt", "wheels": [wheel(tmp_path, "lemon")]}
+    task = start(agent, tmp_path, "print('not reached')", **given)
     status = agent.ended(task, PIP_SECONDS)
     assert (status.state, status.failed_permanently, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
     assert "No matching distribution found for a-package-that-is-nowhere==7" in status.error
@@ -113,13 +105,8 @@ def test_a_stop_ends_an_installation(agent: Agent, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         index = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        task = start(
-            agent,
-            tmp_path,
-            "print('not reached')",
-            requirements=tmp_path / "needed.txt",
-            env={"PIP_INDEX_URL": index, "NO_PROXY": "127.0.0.1", "PIP_NO_INDEX": ""},
-        )
+        env = {"PIP_INDEX_URL": index, "NO_PROXY": "127.0.0.1", "PIP_NO_INDEX": ""}
+        task = start(agent, tmp_path, "print('not reached')", requirements=tmp_path / "needed.txt", env=env)
         # pip waits for an answer from now on.
         waiting, _ = silent.accept()
         with waiting:
@@ -128,54 +115,49 @@ def test_a_stop_ends_an_installation(agent: Agent, tmp_path: Path) -> None:
     assert not agent.living()
 
 
-def test_an_interpreter_that_a_node_does_not_have_fails_the_task_permanently(agent: Agent, tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("")
-    code = tmp_path / "code.zip"
-    code.write_bytes(pack(tmp_path / "main.py").data)
-    task = agent.key()
-    message = request(task, code)
-    message.spec.python = "/nowhere/bin/python"
-    agent.reserve(task)
-    agent.call("StartTask", message)
-    status = agent.ended(task, PIP_SECONDS)
+def test_an_interpreter_that_a_node_does_not_have_fails_the_task_permanently(agent: Agent) -> None:
+    status = agent.ended(agent.start("", spec={"python": "/nowhere/bin/python"}), PIP_SECONDS)
     assert status.failed_permanently
     assert "/nowhere/bin/python is not a program on this node" in status.error
 
 
 def test_environments_that_nobody_has_used_for_a_week_are_removed(tmp_path: Path) -> None:
     installer = runpy.run_path(_INSTALLER)
-    old, used, new = (tmp_path / name for name in ("old", "used", "new"))
+
+    def left() -> set[str]:
+        installer["_remove_old"](str(tmp_path), str(tmp_path / "new"))
+        return {path.name for path in tmp_path.iterdir() if path.is_dir()}
+
     (tmp_path / "killed").mkdir()
-    for folder in (old, used, new):
-        folder.mkdir()
-        (folder / installer["_DONE"]).touch()
     week_ago = time.time() - installer["SECONDS_TO_KEEP"] - 60
-    os.utime(old / installer["_DONE"], (week_ago, week_ago))
-    os.utime(used / installer["_DONE"], (week_ago, week_ago))
+    for name in ("old", "used", "new"):
+        (tmp_path / name).mkdir()
+        done = tmp_path / name / installer["_DONE"]
+        done.touch()
+        if name != "new":
+            os.utime(done, (week_ago, week_ago))
     task = packages.Packages(job_pb2.JobSpec(), tmp_path, tmp_path)
-    task._lock = os.open(f"{used}.lock", os.O_RDWR | os.O_CREAT)
+    task._lock = os.open(f"{tmp_path}/used.lock", os.O_RDWR | os.O_CREAT)
     packages.fcntl.flock(task._lock, packages.fcntl.LOCK_SH)
-    installer["_remove_old"](str(tmp_path), str(new))
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["new", "used"]
+    assert left() == {"new", "used"}
     task.release()
-    installer["_remove_old"](str(tmp_path), str(new))
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_dir()) == ["new"]
+    assert left() == {"new"}
 
 
 def test_requirements_and_wheels_are_packed_with_the_code(tmp_path: Path) -> None:
-    (tmp_path / "main.py").write_text("")
-    (tmp_path / "needed.txt").write_text("lemon\n")
-    packed = pack(tmp_path / "main.py", requirements=tmp_path / "needed.txt", wheels=[wheel(tmp_path, "lemon")])
+    main, needed = tmp_path / "main.py", tmp_path / "needed.txt"
+    main.write_text("")
+    needed.write_text("lemon\n")
+    packed = pack(main, requirements=needed, wheels=[wheel(tmp_path, "lemon")])
     assert packed.requirements == ".tensorflow-ignite/requirements.txt"
     assert packed.wheels == (".tensorflow-ignite/lemon-1.0-py3-none-any.whl",)
     assert set(packed.files) == {"main.py", packed.requirements, *packed.wheels}
     with pytest.raises(errors.CodeNotFoundError, match="Requirements and wheels are files here"):
-        pack(tmp_path / "main.py", requirements=tmp_path / "missing.txt")
-    with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
-        pack(tmp_path / "main.py", wheels=[tmp_path / "needed.txt"])
-    downloaded_twice = "m-1.0-py3-none-any (1).whl"
-    with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
-        pack(tmp_path / "main.py", wheels=[tmp_path / downloaded_twice])
+        pack(main, requirements=tmp_path / "missing.txt")
+    # The second name is that of a file which a browser has downloaded twice.
+    for no_wheel in (needed, tmp_path / "m-1.0-py3-none-any (1).whl"):
+        with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
+            pack(main, wheels=[no_wheel])
     with pytest.raises(errors.CodeInvalidError, match="write --wheel before each wheel"):
         pack(wheel(tmp_path, "lime"))
 

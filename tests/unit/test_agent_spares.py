@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,12 +18,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from google.protobuf import json_format
 
-from agent_harness import DEADLINE_SECONDS, Agent, archive, eventually, is_alive, request
+from agent_harness import Agent, eventually, is_alive
 from tensorflow_ignite.agent import memory
 from tensorflow_ignite.agent.spare_key import SpareKey, late_variables, sets_early_variables
-from tensorflow_ignite.agent.spares import FIRST_BACK_OFF_SECONDS, START_SECONDS
 from tensorflow_ignite.jobs.function import pack_function
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
@@ -37,6 +34,19 @@ class keras:
     Model = None
 """
 PROGRAM = "spare_process.py"
+# The import lasts until a task waits for the spare, which a file says, and then until another file is there.
+WAITS_FOR_A_TASK = """
+import select
+sockets = [int(fd) for fd in os.listdir("/proc/self/fd") if os.path.islink(f"/proc/self/fd/{{fd}}")]
+sockets = [fd for fd in sockets if os.readlink(f"/proc/self/fd/{{fd}}").startswith("socket:")]
+while not select.select(sockets, [], [], 0)[0]:
+    sum(range(10000))
+open({taken!r}, "w").close()
+while not os.path.exists({go!r}):
+    sum(range(10000))
+"""
+# No spare is started because of a time that has passed.
+NO_TIMES = "from tensorflow_ignite.agent import spares; spares.START_SECONDS = spares.FIRST_BACK_OFF_SECONDS = 600.0"
 
 _numbers = itertools.count()
 
@@ -74,7 +84,7 @@ def await_spares(agent: Agent, count: int = 1) -> list[psutil.Process]:
 @pytest.fixture(scope="module")
 def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     directory = tmp_path_factory.mktemp("agent")
-    with closing(Agent(directory, env={**module(directory), "PASSED": "agent"}, warm=1)) as running:
+    with closing(Agent(directory, env={**module(directory), "PASSED": "agent"}, warm=1, before=NO_TIMES)) as running:
         yield running
 
 
@@ -92,7 +102,7 @@ def start_agent(tmp_path: Path) -> Iterator[object]:
     agents: list[Agent] = []
 
     def start(more: str = "", **options: object) -> Agent:
-        agents.append(Agent(tmp_path, env=module(tmp_path, more), warm=1, **options))
+        agents.append(Agent(tmp_path, env=module(tmp_path, more), warm=1, before=NO_TIMES, **options))
         return agents[-1]
 
     yield start
@@ -100,22 +110,15 @@ def start_agent(tmp_path: Path) -> Iterator[object]:
         agent.close()
 
 
-def begin(agent: Agent, files: dict[str, str], *args: str, **more: object) -> agent_pb2.TaskKey:
+def begin(agent: Agent, source: str | dict[str, str], *args: str, **more: object) -> agent_pb2.TaskKey:
     # The code of an attempt is unpacked once.
     agent.job = f"job-{next(_numbers)}"
-    task = agent.key()
-    agent.reserve(task)
-    code = archive(agent.directory / f"{agent.job}.zip", files)
-    script = str(more.pop("script", "main.py"))
-    message = request(task, code, *args, script=script)
-    json_format.ParseDict(more, message)
-    agent.call("StartTask", message)
-    return task
+    return agent.start(source, *args, **more)
 
 
 def run(agent: Agent, source: str, *args: str, **more: object) -> job_pb2.TaskStatus:
     """Runs a script to its end."""
-    return agent.ended(begin(agent, {"main.py": source}, *args, **more))
+    return agent.ended(begin(agent, source, *args, **more))
 
 
 def both(agent: Agent, source: str, *args: str, **more: object) -> list[tuple[job_pb2.TaskStatus, str]]:
@@ -134,7 +137,7 @@ def both(agent: Agent, source: str, *args: str, **more: object) -> list[tuple[jo
 
 def test_a_script_finds_in_a_spare_what_it_finds_after_a_start(agent: Agent) -> None:
     source = """
-import gc, json, os, resource, signal, stat, sys, tempfile, threading
+import gc, json, os, resource, signal, stat, subprocess, sys, tempfile, threading
 import tensorflow
 main = sys.modules["__main__"]
 umask = os.umask(0); os.umask(umask)
@@ -156,6 +159,7 @@ show = {
     "nice": os.getpriority(os.PRIO_PROCESS, 0), "executable": sys.executable, "prefix": sys.prefix,
     "command": open("/proc/self/cmdline").read().rstrip("\\0").split("\\0"),
     "environment": dict(os.environ),
+    "of a child": sorted(subprocess.run(["env"], capture_output=True, text=True, check=True).stdout.splitlines()),
     "warnings": sys.warnoptions, "hook": sys.excepthook is sys.__excepthook__,
     "level": len(__import__("inspect").stack()) < 3, "package": "tensorflow_ignite" in sys.modules,
 }
@@ -229,28 +233,10 @@ if __name__ == "__main__":
     assert printed.count("[2, 4]") == 2
 
 
-def test_children_of_a_script_have_its_environment_and_its_mark(agent: Agent) -> None:
-    source = "import subprocess\nprint(subprocess.run(['env'], capture_output=True, text=True, check=True).stdout)"
-    status = run(agent, source, env={"TF_CONFIG": "{}", "IGNITE_DATASET_HOST": "here"})
-    assert (status.warm, status.exit_code) == (True, 0)
-    for line in ("TF_CONFIG={}", "IGNITE_DATASET_HOST=here", f"TENSORFLOW_IGNITE_TASK={agent.work}:{agent.job}/1/"):
-        assert line in agent.output
-
-
-def test_limits_of_a_task_hold_in_a_spare(agent: Agent) -> None:
-    status = run(agent, "held = bytearray(1 << 30)", limits={"memoryBytes": str(512 << 20)})
-    assert status.warm
-    assert "MemoryError; a process of a task may use 0.50 GiB of memory (taskMemoryMegabytes)" in status.error
-
-
 def test_a_server_of_a_parameter_server_job_takes_a_spare(agent: Agent) -> None:
-    task = agent.key(role=job_pb2.ROLE_PS)
-    agent.reserve(task)
-    message = request(task, archive(agent.directory / "c.zip", {"main.py": "print('script')"}))
-    message.is_server = True
-    agent.call("StartTask", message)
-    status = agent.ended(task)
+    status = agent.ended(agent.start("print('script')", task=agent.key(role=job_pb2.ROLE_PS), isServer=True))
     assert (status.warm, status.exit_code) == (True, 1)
+    # Without TF_CONFIG it ends at once, and says so.
     assert "TF_CONFIG names no task of a cluster" in status.traceback
 
 
@@ -274,9 +260,7 @@ def test_a_script_that_would_find_other_modules_or_variables_is_started_without_
     assert (status.warm, status.exit_code) == (False, 0)
     assert "cold\n" in agent.output
     # A job whose code does not fit costs other jobs no spare: the next one is started without a pause.
-    began = time.monotonic()
     await_spares(agent)
-    assert time.monotonic() - began < FIRST_BACK_OFF_SECONDS
 
 
 def test_other_variables_make_another_key_and_the_next_spares_have_it(agent: Agent) -> None:
@@ -304,7 +288,9 @@ def test_a_spare_waits_without_work_has_no_terminal_and_leads_a_session(agent: A
     eventually(lambda: spare.status() == psutil.STATUS_SLEEPING)
     before = [process.num_ctx_switches().voluntary for process in (spare, keeper)]
     used = [process.cpu_times()[:2] for process in (spare, keeper)]
-    time.sleep(1)
+    # Heartbeats are no work for it.
+    for _ in range(10):
+        info(agent)
     assert [process.num_ctx_switches().voluntary for process in (spare, keeper)] == before
     assert [process.cpu_times()[:2] for process in (spare, keeper)] == used
     assert 1 << 20 < info(agent).warm_bytes < spare.memory_info().rss
@@ -322,40 +308,35 @@ def test_the_next_spare_is_started_after_the_first_step_of_a_task(start_agent: o
         "time.sleep(600)"
     )
     go = agent.directory / "go"
-    started = time.monotonic()
-    task = begin(agent, {"main.py": source}, str(go))
-    script = agent.script(task)
-    time.sleep(0.7)
-    assert not spares(agent)
+    script = agent.script(begin(agent, source, str(go)))
+    # A heartbeat starts a spare where one may be started.
     assert info(agent).warm_processes == 0
+    assert not spares(agent)
     go.touch()
     await_spares(agent)
-    assert time.monotonic() - started < START_SECONDS, "not because of the step"
     assert is_alive(script)
 
 
-def test_a_task_waits_for_a_spare_that_still_imports(start_agent: object, tmp_path: Path) -> None:
-    agent = start_agent(f"while not os.path.exists({str(tmp_path / 'go')!r}): sum(range(10000))")
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_task_waits_for_a_spare_that_still_imports_until_it_is_stopped(
+    start_agent: object, tmp_path: Path, stopped: bool
+) -> None:
+    taken, go = tmp_path / "taken", tmp_path / "go"
+    agent = start_agent(WAITS_FOR_A_TASK.format(taken=str(taken), go=str(go)))
     (spare,) = eventually(lambda: spares(agent))
-    task = begin(agent, {"main.py": "print('runs')"})
-    agent.await_events(lambda events: True)
-    time.sleep(0.3)
+    task = begin(agent, "print('runs')")
+    eventually(taken.exists)
     assert not agent.output
-    (tmp_path / "go").touch()
-    status = agent.ended(task)
-    assert (status.warm, status.pid) == (True, spare.pid)
-    assert agent.output == "imported\nruns\n"
-
-
-def test_a_stop_ends_a_task_that_waits_for_a_spare(start_agent: object) -> None:
-    agent = start_agent("while True: sum(range(10000))")
-    (spare,) = eventually(lambda: spares(agent))
-    task = begin(agent, {"main.py": "print('runs')"})
-    time.sleep(0.2)
-    agent.stop(grace="0s")
-    assert agent.ended(task).state == job_pb2.TASK_STATE_STOPPED
-    assert not is_alive(spare.pid)
-    assert not agent.output
+    if stopped:
+        agent.stop(grace="0s")
+        assert agent.ended(task).state == job_pb2.TASK_STATE_STOPPED
+        assert not is_alive(spare.pid)
+        assert not agent.output
+    else:
+        go.touch()
+        status = agent.ended(task)
+        assert (status.warm, status.pid) == (True, spare.pid)
+        assert agent.output == "imported\nruns\n"
 
 
 @pytest.mark.full
@@ -381,23 +362,21 @@ def test_a_spare_that_cannot_be_used_costs_a_task_nothing_but_time(
     # The agent may have noticed its end before the task.
     noticed = broken == "dead" and "has ended: " in error
     assert noticed or "was not used, its task is started without: " in error
-    assert ("the next spare is started after 10 s" in error) == (broken != "changed")
+    assert ("the next spare is started after 600 s" in error) == (broken != "changed")
 
 
 def test_a_spare_that_fails_is_not_started_in_a_loop(start_agent: object, capfd: pytest.CaptureFixture[str]) -> None:
-    started = time.monotonic()
     agent = start_agent("raise ImportError('no such library')")
     assert not run(agent, "print('runs')").warm
     assert agent.output == "runs\n"
-    deadline = time.monotonic() + 2
-    while time.monotonic() < deadline:
+    logged: list[str] = []
+    eventually(lambda: logged.append(capfd.readouterr().err) or "is started after 600 s" in "".join(logged))
+    # Each heartbeat would start the next one.
+    for _ in range(10):
         info(agent)
-        time.sleep(0.05)
     agent.close()
-    elapsed = time.monotonic() - started
-    logged = capfd.readouterr().err
-    assert 1 <= logged.count("ImportError: no such library") <= 1 + elapsed // FIRST_BACK_OFF_SECONDS
-    assert "the next spare is started after 10 s" in logged
+    logged.append(capfd.readouterr().err)
+    assert "".join(logged).count("ImportError: no such library") == 1
 
 
 @pytest.mark.parametrize("killed", ["agent", "keeper", "spare"])
@@ -425,15 +404,6 @@ def test_the_next_agent_ends_a_spare_and_its_keeper_that_stand_still(start_agent
     assert await_spares(second)
 
 
-def test_the_end_of_an_agent_ends_its_spares_and_removes_their_files(start_agent: object) -> None:
-    agent = start_agent()
-    (spare,) = await_spares(agent)
-    agent.process.stdin.close()
-    assert agent.process.wait(DEADLINE_SECONDS) == 0
-    assert not is_alive(spare.pid)
-    assert not agent.work.exists()
-
-
 def test_a_signal_for_all_processes_of_a_node_ends_no_spare_and_not_the_task_that_takes_it(agent: Agent) -> None:
     (spare,) = spares(agent)
     spare.terminate()
@@ -442,11 +412,10 @@ def test_a_signal_for_all_processes_of_a_node_ends_no_spare_and_not_the_task_tha
 
 
 def test_a_task_in_a_spare_has_its_keeper_and_its_lease(agent: Agent) -> None:
-    task = begin(agent, {"main.py": "import time\nprint('up')\ntime.sleep(600)"})
+    task = begin(agent, "import time\nprint('up')\ntime.sleep(600)")
     agent.printed("up")
     script, keeper = agent.script(task), agent.keeper(task)
-    lease = agent_pb2.AttemptLease(job_id=agent.job, attempt=1, until_nanos=time.monotonic_ns() + 300_000_000)
-    agent.call("Heartbeat", agent_pb2.HeartbeatRequest(leases=[lease]))
+    agent.extend_lease(0.3)
     assert agent.ended(task).node_failed
     eventually(lambda: not is_alive(script) and not is_alive(keeper.pid))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_harness import Agent, archive, request
+from agent_harness import Agent
 from tensorflow_ignite.agent import control_groups, threads
 from tensorflow_ignite.agent.spare_key import SpareKey, late_variables
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
@@ -32,16 +32,11 @@ def agent(tmp_path: Path) -> Iterator[Agent]:
         yield running
 
 
-def variables(agent: Agent, job: str, task: agent_pb2.TaskKey | None = None, **env: dict[str, str]) -> dict[str, str]:
+def variables(agent: Agent, job: str, task: agent_pb2.TaskKey | None = None, **fields: object) -> dict[str, str]:
     """What a task of a job, which runs on, finds in its environment."""
     agent.job = job
-    key = task or agent.key()
-    agent.reserve(key)
-    message = request(key, archive(agent.directory / f"{job}.zip", {"main.py": REPORT}))
-    message.env.update(env.get("service", {}))
-    message.spec.env.update(env.get("user", {}))
     before = len(agent.output)
-    agent.call("StartTask", message)
+    agent.start(REPORT, task=task, **fields)
     agent.await_events(lambda _: agent.output[before:].endswith("}\n"))
     found: dict[str, str] = json.loads(agent.output[before:])
     return found
@@ -90,8 +85,9 @@ def test_a_user_who_sets_the_number_of_threads_keeps_it(tmp_path: Path) -> None:
     with closing(Agent(tmp_path, env={THREADS: "7"})) as agent:
         assert variables(agent, "first") == {THREADS: "7"}
         assert variables(agent, "second") == {THREADS: "7"}
-        assert variables(agent, "third", user={THREADS: "5", INTER: "6"}) == {THREADS: "5", INTER: "6"}
-        assert variables(agent, "fourth", service={THREADS: "4"}) == {THREADS: "4"}
+        own = {THREADS: "5", INTER: "6"}
+        assert variables(agent, "third", spec={"env": own}) == own
+        assert variables(agent, "fourth", env={THREADS: "4"}) == {THREADS: "4"}
 
 
 @pytest.mark.parametrize(

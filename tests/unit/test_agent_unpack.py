@@ -11,14 +11,15 @@ from tensorflow_ignite.agent.unpack import BadArchiveError, unpack
 from tensorflow_ignite.jobs import archive as archives
 
 
-def pack(path: Path, *entries: tuple[str, int, bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as opened:
+def pack(path: Path, *entries: tuple[str, int, bytes], method: int = zipfile.ZIP_DEFLATED) -> Path:
+    """An archive of entries: their names, modes and data."""
+    with zipfile.ZipFile(path, "w") as opened:
         for name, mode, data in entries:
             info = zipfile.ZipInfo("placeholder")
             # Set afterwards: the constructor would tidy the name.
             info.filename = info.orig_filename = name
             info.external_attr = mode << 16
-            opened.writestr(info, data, zipfile.ZIP_DEFLATED)
+            opened.writestr(info, b"" if name.endswith("/") else data, method)
     return path
 
 
@@ -59,17 +60,19 @@ def test_files_directories_and_execute_permission_arrive(tmp_path: Path) -> None
     assert (tmp_path / "code/pkg/m.py").stat().st_mode & 0o7777 == 0o644
 
 
-def test_too_many_entries_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MAX_ENTRIES", 2)
-    archive = pack(tmp_path / "c.zip", *((f"{n}.py", FILE, b"") for n in range(3)))
-    with pytest.raises(BadArchiveError, match=r"has 3 entries\. At most 2 are unpacked"):
-        unpack(archive, tmp_path / "code")
-
-
-def test_too_many_bytes_are_refused_with_the_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MAX_BYTES", 1000)
-    archive = pack(tmp_path / "c.zip", ("bomb", FILE, b"\0" * 1001))
-    with pytest.raises(BadArchiveError, match=r"contains 1001 bytes or more\. At most 1000 are unpacked"):
+@pytest.mark.parametrize(
+    ("constant", "most", "text"),
+    [
+        ("MAX_ENTRIES", 2, r"has 3 entries\. At most 2 are unpacked"),
+        ("MAX_BYTES", 1001, r"contains 1200 bytes or more\. At most 1001 are unpacked"),
+    ],
+)
+def test_too_much_is_refused_with_the_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: str, most: int, text: str
+) -> None:
+    monkeypatch.setattr(unpacking, constant, most)
+    archive = pack(tmp_path / "c.zip", *((f"{n}.py", FILE, b"\0" * 400) for n in range(3)))
+    with pytest.raises(BadArchiveError, match=text):
         unpack(archive, tmp_path / "code")
 
 
@@ -127,7 +130,7 @@ def test_contradicting_entries_are_refused(tmp_path: Path, names: tuple[str, str
         unpack(pack(tmp_path / "c.zip", *((name, 0, b"") for name in names)), tmp_path / "code")
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06"])
+@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x05\x06", b"PK\x06\x06", b"PK\x05\x06" + b"\0" * 17])
 def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "c.zip").write_bytes(content)
     with pytest.raises(BadArchiveError, match="must be a zip archive"):

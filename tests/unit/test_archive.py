@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import shutil
-import socket
 import stat
 import struct
 import time
@@ -49,7 +48,7 @@ def test_a_single_file_travels_alone(project) -> None:
     assert packed.digest == hashlib.sha256(packed.data).hexdigest()
 
 
-def test_the_same_code_gives_the_same_bytes(project, tmp_path) -> None:
+def test_the_same_code_gives_the_same_bytes_and_other_code_another_digest(project, tmp_path) -> None:
     first = archive.pack(project)
     other = tmp_path / "other"
     shutil.copytree(project, other)
@@ -58,10 +57,6 @@ def test_the_same_code_gives_the_same_bytes(project, tmp_path) -> None:
     assert archive.pack(other).data == first.data
     (tmp_path / "code.zip").write_bytes(first.data)
     assert archive.pack(tmp_path / "code.zip").data == first.data
-
-
-def test_other_code_gives_another_digest(project) -> None:
-    first = archive.pack(project)
     (project / "pkg" / "__init__.py").write_text("x = 2\n")
     assert archive.pack(project).digest != first.digest
 
@@ -86,11 +81,15 @@ def test_repositories_caches_and_environments_stay_at_home(project) -> None:
     assert names_in(archive.pack(project)) == ["pkg/__init__.py", "train.py"]
 
 
-def test_main_is_the_script_before_train(project) -> None:
+def test_main_is_the_script_before_train_and_another_one_must_be_named(project) -> None:
     (project / "main.py").write_text("")
     assert archive.pack(project).script == "main.py"
     assert archive.pack(project, "train.py").script == "train.py"
     assert archive.pack(project, "./pkg//__init__.py").script == "pkg/__init__.py"
+    (project / "main.py").unlink()
+    (project / "train.py").rename(project / "fit.py")
+    with pytest.raises(CodeNotFoundError, match=r"neither main\.py nor train\.py.*fit\.py"):
+        archive.pack(project)
 
 
 @pytest.mark.parametrize("script", ["fit.py", "/etc/passwd", "../project/train.py", "pkg", ""])
@@ -99,29 +98,27 @@ def test_a_script_that_is_not_inside_is_not_found_and_the_error_names_those_that
         archive.pack(project, script)
 
 
-def test_a_folder_without_a_default_script_must_name_one(project) -> None:
-    (project / "train.py").rename(project / "fit.py")
-    with pytest.raises(CodeNotFoundError, match=r"neither main\.py nor train\.py.*fit\.py"):
-        archive.pack(project)
-
-
 @pytest.mark.parametrize("name", ["nothing.py", "no/where", "nul\0name"])
 def test_code_that_does_not_exist_is_not_found(tmp_path, name) -> None:
     with pytest.raises(CodeNotFoundError, match="cannot read"):
         archive.pack(tmp_path / name)
 
 
-def test_a_syntax_error_is_reported_with_file_and_line(project) -> None:
-    (project / "train.py").write_text("x = 1\nfor y in\n")
-    with pytest.raises(CodeInvalidError, match=r"train\.py:2: SyntaxError: .* in: for y in\. .*this Python \(3\."):
-        archive.pack(project)
-
-
-@pytest.mark.parametrize("source", [b"return 1\n", b"\tx=1\n  y=2\n", b"x = '\xff'\n", b"x\0", b"(" * 5000])
-def test_whatever_cannot_compile_is_refused(tmp_path, source) -> None:
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        (b"x = 1\nfor y in\n", r"train\.py:2: SyntaxError: .* in: for y in\. .*this Python \(3\."),
+        (b"return 1\n", r"train\.py"),
+        (b"\tx=1\n  y=2\n", r"train\.py"),
+        (b"x = '\xff'\n", r"train\.py"),
+        (b"x\0", r"train\.py"),
+        (b"(" * 5000, r"train\.py"),
+    ],
+)
+def test_whatever_cannot_compile_is_refused_with_its_file(tmp_path, source, fault) -> None:
     script = tmp_path / "train.py"
     script.write_bytes(source)
-    with pytest.raises(CodeInvalidError, match=r"does not compile: train\.py"):
+    with pytest.raises(CodeInvalidError, match=f"does not compile: {fault}"):
         archive.pack(script)
 
 
@@ -140,43 +137,24 @@ def test_links_inside_the_folder_are_followed(project) -> None:
     assert names_in(archive.pack(project)) == ["again/__init__.py", "link.py", "pkg/__init__.py", "train.py"]
 
 
-def test_links_out_of_the_folder_are_refused(project, tmp_path) -> None:
-    (tmp_path / "secret").write_text("s")
-    (project / "link").symlink_to("../secret")
-    with pytest.raises(CodeInvalidError, match=r"'link' leads out of the folder, to .*secret"):
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda project: (project / "link").symlink_to("../secret"), r"'link' leads out of the folder, to .*secret"),
+        (lambda project: (project / "pkg" / "up").symlink_to(".."), r"'pkg/up' leads to .* circle"),
+        (lambda project: (project / "gone").symlink_to("nothing"), "'gone' leads nowhere"),
+        (lambda project: (project / "self").symlink_to("self"), "'self' leads nowhere"),
+        (lambda project: os.mkfifo(project / "pipe"), "'pipe', a device, pipe or socket"),
+    ],
+)
+def test_links_that_leave_the_folder_and_what_is_no_file_are_refused_and_never_opened(project, make, fault) -> None:
+    (project.parent / "secret").write_text("s")
+    make(project)
+    with pytest.raises(CodeInvalidError, match=fault):
         archive.pack(project)
-
-
-def test_links_that_go_round_or_nowhere_are_refused(project) -> None:
-    (project / "pkg" / "up").symlink_to("..")
-    with pytest.raises(CodeInvalidError, match=r"'pkg/up' leads to .* circle"):
-        archive.pack(project)
-    (project / "pkg" / "up").unlink()
-    (project / "gone").symlink_to("nothing")
-    with pytest.raises(CodeInvalidError, match="'gone' leads nowhere"):
-        archive.pack(project)
-    (project / "gone").unlink()
-    (project / "self").symlink_to("self")
-    with pytest.raises(CodeInvalidError, match="'self' leads nowhere"):
-        archive.pack(project)
-
-
-def test_pipes_and_sockets_are_refused_and_never_opened(project) -> None:
-    os.mkfifo(project / "pipe")
-    with pytest.raises(CodeInvalidError, match="'pipe', a device, pipe or socket"):
-        archive.pack(project)
-    with pytest.raises(CodeInvalidError, match="neither a file nor a folder"):
-        archive.pack(project / "pipe")
-    (project / "pipe").unlink()
-    with socket.socket(socket.AF_UNIX) as server:
-        here = os.getcwd()
-        os.chdir(project)  # the path of a socket is short
-        try:
-            server.bind("sock")
-        finally:
-            os.chdir(here)
-        with pytest.raises(CodeInvalidError, match="'sock', a device, pipe or socket"):
-            archive.pack(project)
+    if (project / "pipe").exists():
+        with pytest.raises(CodeInvalidError, match="neither a file nor a folder"):
+            archive.pack(project / "pipe")
 
 
 def test_too_many_files_are_refused_with_the_number(project, monkeypatch) -> None:
@@ -216,21 +194,10 @@ def test_a_zip_bomb_is_stopped_by_its_unpacked_size(tmp_path, monkeypatch) -> No
         archive.pack(path)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/passwd",
-        "../x.py",
-        "a/../../x.py",
-        "C:/x.py",
-        "C:x.py",
-        "./C:/x.py",
-        "a\\b.py",
-        "a\nb.py",
-        "x\0.py",
-        "a/..",
-    ],
-)
+ESCAPING = ["/etc/passwd", "../x.py", "a/../../x.py", "C:/x.py", "C:x.py", "a\\b.py", "a\nb.py", "x\0.py", "a/.."]
+
+
+@pytest.mark.parametrize("name", ESCAPING)
 def test_names_in_a_zip_that_leave_it_are_refused(tmp_path, name) -> None:
     path = tmp_path / "code.zip"
     with zipfile.ZipFile(path, "w") as made:

@@ -51,12 +51,20 @@ def test_a_clone_without_gradle_and_jdk_says_so_before_anything_is_downloaded(tm
     assert "and a JDK, version 17 (Debian:" in built.stderr
 
 
-def test_generated_python_runs_on_the_oldest_protobuf_that_is_allowed() -> None:
-    oldest = _lower_bound("protobuf")
-    for module in (PACKAGE / "v1").glob("*_pb2.py"):
-        gencode = re.search(r"^# Protobuf Python Version: (.+)$", module.read_text(), re.MULTILINE)
-        assert gencode is not None
-        assert _version(gencode[1]) <= oldest, module.name
+@pytest.mark.parametrize(
+    ("package", "modules", "made_with"),
+    [
+        ("protobuf", "*_pb2.py", r"(?m)^# Protobuf Python Version: (.+)$"),
+        ("grpcio", "*_pb2_grpc.py", r"GRPC_GENERATED_VERSION = '(.+)'"),
+    ],
+)
+def test_generated_python_runs_on_the_oldest_package_that_is_allowed(
+    package: str, modules: str, made_with: str
+) -> None:
+    oldest = _lower_bound(package)
+    for module in (PACKAGE / "v1").glob(modules):
+        (version,) = re.findall(made_with, module.read_text())
+        assert _version(version) <= oldest, module.name
 
 
 def test_java_and_python_speak_the_same_protobuf() -> None:
@@ -67,14 +75,6 @@ def test_java_and_python_speak_the_same_protobuf() -> None:
     assert gencode is not None
     # A release of protobuf has one minor version, behind a major version for each language.
     assert java[2] == gencode[1]
-
-
-def test_generated_python_runs_on_the_oldest_grpc_that_is_allowed() -> None:
-    oldest = _lower_bound("grpcio")
-    for module in (PACKAGE / "v1").glob("*_pb2_grpc.py"):
-        made_with = re.search(r"GRPC_GENERATED_VERSION = '(.+)'", module.read_text())
-        assert made_with is not None
-        assert _version(made_with[1]) <= oldest, module.name
 
 
 def test_tested_versions_are_allowed_ones() -> None:
@@ -90,13 +90,21 @@ def test_tested_versions_are_allowed_ones() -> None:
                 assert tested[: len(_version(version))] == _version(version), pin
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = ("tensorflow", "keras", "jpype", "grpc", "pyarrow", "google.protobuf", "numpy", "typer", "rich", "psutil")
-    code = f"import sys, tensorflow_ignite; print(*[name for name in {heavy!r} if name in sys.modules])"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
-    )
-    assert loaded.stdout.split() == []
+@pytest.mark.parametrize(
+    ("code", "light"),
+    [
+        ("import tensorflow_ignite, tensorflow_ignite.errors; tensorflow_ignite.Credentials(token='t')", ()),
+        ("from tensorflow_ignite.cli import main; main(['--help'])", ("typer", "rich")),
+    ],
+    ids=["package", "help"],
+)
+def test_the_package_its_errors_and_the_help_of_its_commands_load_nothing_heavy(
+    code: str, light: tuple[str, ...]
+) -> None:
+    heavy = {"tensorflow", "keras", "jpype", "grpc", "pyarrow", "google.protobuf", "numpy", "typer", "rich", "psutil"}
+    command = [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules, file=sys.stderr)"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=PACKAGE.parent)
+    assert not (heavy - {*light}) & {*ran.stderr.split()}
 
 
 def _requirements() -> list[str]:

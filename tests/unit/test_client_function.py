@@ -21,7 +21,6 @@ from tensorflow_ignite.errors import CodeInvalidError, InvalidRequestError
 from tensorflow_ignite.jobs.archive import Archive
 from tensorflow_ignite.jobs.display import html
 from tensorflow_ignite.jobs.function import pack_function
-from tensorflow_ignite.jobs.logs import LogLine
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.v1 import job_pb2
 
@@ -126,7 +125,3 @@ def test_a_job_is_a_table_with_its_progress_and_no_markup_of_its_own() -> None:
     assert "<td>worker 1</td><td>running</td><td>1,234</td><td>step 11/40 loss=0.25</td>" in shown
     assert not re.search(r"<(script|i|b)>(?!7f3a0000)", shown)
     assert html(Job.from_proto(job_pb2.Job(id="7f3a0000"))).count("<table") == 1
-
-
-def test_a_line_of_output_prints_with_its_task() -> None:
-    assert str(LogLine(1, "worker", 2, "hello")) == "[worker 2] hello"

@@ -16,23 +16,13 @@ def feed(assembler: LineAssembler, *pieces: bytes, dropped: int = 0, index: int 
     return lines
 
 
-def test_lines_are_whole_however_the_pieces_fall() -> None:
+def test_lines_of_each_task_are_whole_however_the_pieces_fall_and_the_last_one_needs_no_end() -> None:
     assembler = LineAssembler()
-    assert feed(assembler, b"on", b"e\ntw", b"o\r\n", b"\n") == ["one", "two", ""]
-    assert list(assembler.finish()) == []
-
-
-def test_tasks_do_not_mix() -> None:
-    assembler = LineAssembler()
-    assert feed(assembler, b"a", index=0) == []
-    assert feed(assembler, b"b\n", index=1) == ["b"]
-    assert feed(assembler, b"c\n", index=0) == ["ac"]
-
-
-def test_the_last_line_needs_no_end() -> None:
-    assembler = LineAssembler()
-    feed(assembler, b"no end")
+    assert feed(assembler, b"on", b"e\ntw", b"o\r\n", b"\n", b"a", index=0) == ["one", "two", ""]
+    assert feed(assembler, b"\xc3", b"\xbc\n", b"\xff\n", index=1) == ["ü", "�"]
+    assert feed(assembler, b"c\nno end", index=0) == ["ac"]
     assert list(assembler.finish()) == [LogLine(1, "worker", 0, "no end")]
+    assert list(LineAssembler().finish()) == []
 
 
 def test_a_replaced_task_begins_an_output_of_its_own_and_ends_the_line_before() -> None:
@@ -52,11 +42,6 @@ def test_dropped_output_is_reported_at_its_position() -> None:
     assert lines == [LogLine(1, "worker", 0, "begun"), LogLine(1, "worker", 0, "later", 100)]
     list(assembler.add(1, "worker", 0, b"", 5))
     assert list(assembler.finish()) == [LogLine(1, "worker", 0, "", 5)]
-
-
-def test_characters_cut_by_pieces_are_whole_and_foreign_bytes_are_replaced() -> None:
-    assembler = LineAssembler()
-    assert feed(assembler, b"\xc3", b"\xbc\n", b"\xff\n") == ["ü", "�"]
 
 
 def test_a_line_that_never_ends_is_handed_out_in_parts() -> None:

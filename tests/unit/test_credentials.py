@@ -7,8 +7,6 @@ import json
 import os
 import pickle
 import pwd
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -175,19 +173,16 @@ def test_a_task_presents_its_token_to_its_own_cluster_only(monkeypatch: pytest.M
     assert find_credentials(None, ("other:1",)) == Credentials(cafile="/ca.pem")
 
 
-def test_a_task_without_a_token_takes_its_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    task(monkeypatch, tmp_path, token="")
-    assert find_credentials(None, HERE) is None
-    monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "mine")
-    assert find_credentials(None, HERE) == Credentials(token="mine")
-
-
-def test_tasks_do_not_use_the_profiles_of_the_nodes_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_task_without_a_token_takes_its_environment_and_no_profile_of_the_nodes_user(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = profiles('[default]\ntoken = "of-the-operator"\n')
     task(monkeypatch, tmp_path, token="")
     assert find_credentials(None, HERE) is None
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILES", str(path))
     assert find_credentials(None, HERE) == Credentials(token="of-the-operator")
+    monkeypatch.setenv("TENSORFLOW_IGNITE_TOKEN", "mine")
+    assert find_credentials(None, HERE) == Credentials(token="mine")
 
 
 def test_a_task_shows_its_token_in_no_context(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -201,26 +196,24 @@ def test_a_task_shows_its_token_in_no_context(monkeypatch: pytest.MonkeyPatch, t
 # Profiles
 
 
-def test_a_profile_gives_an_address_and_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_profile_gives_an_address_and_credentials_and_the_default_one_those_for_its_own_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "p").write_text(SECRET)
     profiles(
         '[default]\naddress = "near:1,near:2"\ntoken = "t"\n'
         '[far]\naddress = "far:3"\nusername = "me"\npassword_file = "~/p"\ncafile = "~/ca.pem"\n'
     )
     assert resolve() == ("near:1", "near:2")
+    assert find_credentials(None, ("near:2",)) == Credentials(token="t")
+    assert find_credentials(None, ("stranger:1",)) is None
+    monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILE", "default")
+    assert find_credentials(None, ("stranger:1",)) == Credentials(token="t")
     monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILE", "far")
     assert resolve() == ("far:3",)
     assert find_credentials(None, ("far:3",)) == Credentials("me", SECRET, cafile=str(tmp_path / "ca.pem"))
     monkeypatch.setenv("TENSORFLOW_IGNITE_ADDRESS", "named:4")
     assert resolve() == ("named:4",)
-
-
-def test_a_default_profile_with_an_address_is_for_its_own_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    profiles('[default]\naddress = "near:1,near:2"\ntoken = "t"\n')
-    assert find_credentials(None, ("near:2",)) == Credentials(token="t")
-    assert find_credentials(None, ("stranger:1",)) is None
-    monkeypatch.setenv("TENSORFLOW_IGNITE_PROFILE", "default")
-    assert find_credentials(None, ("stranger:1",)) == Credentials(token="t")
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
@@ -304,9 +297,3 @@ def test_a_user_without_a_home_has_no_profiles(monkeypatch: pytest.MonkeyPatch, 
     path.chmod(0o600)
     assert profile.load() is None
     assert find_credentials(None, HERE) is None
-
-
-def test_credentials_load_nothing_heavy() -> None:
-    code = "import sys, tensorflow_ignite as tfi; tfi.Credentials(token='t'); print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"grpc", "pyarrow", "google.protobuf", "tensorflow"} & set(loaded)

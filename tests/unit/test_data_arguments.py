@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,119 +10,67 @@ import pytest
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import arguments
+from tensorflow_ignite.data.environment import overrides
 
 
 @pytest.mark.parametrize(
-    ("given", "size"),
-    [(None, -1), (0, 0), (5, 5), ("2GB", 2 * 10**9), ("1.5 MiB", 3 << 19), ("512k", 512_000), ("7", 7)],
-)
-def test_memory_is_a_number_of_bytes_or_a_text(given: Any, size: int) -> None:
-    assert arguments.memory(given) == size
-
-
-@pytest.mark.parametrize("wrong", [-1, True, 1.5, "much", "2XB", ""])
-def test_other_memory_is_refused(wrong: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="memory="):
-        arguments.memory(wrong)
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [(None, None), (True, "kept"), (False, ""), ("refresh", "refresh"), ("frozen", "frozen")],
-)
-def test_a_snapshot_is_refreshed_or_frozen(given: Any, found: str | None) -> None:
-    assert arguments.snapshot(given) == found
-
-
-@pytest.mark.parametrize(("given", "window"), [(None, None), (False, None), (True, 0), (1, 1), (500, 500)])
-def test_a_window_is_a_number_of_rows_or_a_wish(given: Any, window: int | None) -> None:
-    assert arguments.window(given) == window
-
-
-@pytest.mark.parametrize("wrong", [0, -3, 2.0, "all"])
-def test_other_windows_are_refused(wrong: Any) -> None:
-    with pytest.raises(errors.InvalidRequestError, match="shuffle="):
-        arguments.window(wrong)
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "x"])
-def test_batches_and_iterations_have_something_in_them(wrong: Any) -> None:
-    assert arguments.batch_size(np.int32(3)) == 3
-    assert arguments.epochs(1) == 1
-    assert arguments.epochs(None) is None
-    with pytest.raises(errors.InvalidRequestError, match=r"batch_size=.* at least one row\. Use a whole number"):
-        arguments.batch_size(wrong)
-    with pytest.raises(errors.InvalidRequestError, match=r"epochs=.* at least one epoch\. Use a whole number"):
-        arguments.epochs(wrong)
-    with pytest.raises(errors.InvalidRequestError, match="batch_size="):
-        arguments.batch_size(None)
-
-
-@pytest.mark.parametrize("wrong", [-1, 2**63, 1.0, True, "x"])
-def test_seeds_are_whole_numbers(wrong: Any) -> None:
-    assert arguments.seed(None) is None
-    assert arguments.seed(2**63 - 1) == 2**63 - 1
-    with pytest.raises(errors.InvalidRequestError, match="seed="):
-        arguments.seed(wrong)
-
-
-def test_labels_are_columns_that_leave_features() -> None:
-    assert arguments.labels("y", ["x", "y"], False) == "y"
-    assert arguments.labels(["y", "z"], None, False) == ("y", "z")
-    assert arguments.labels("_key", ["x"], True) == "_key"
-    for label, columns, text in [
-        ("z", ["x", "y"], "not among the columns"),
-        (["y", "y"], ["x", "y"], "each once"),
-        ("y", ["y"], "leaves no feature"),
-        (3, None, "neither the name"),
-        ([], None, "neither the name"),
-    ]:
-        with pytest.raises(errors.InvalidRequestError, match=text):
-            arguments.labels(label, columns, False)
-
-
-def test_a_choice_is_one_of_its_texts() -> None:
-    assert arguments.one_of("nulls", "mask", ("error", "mask")) == "mask"
-    with pytest.raises(errors.InvalidRequestError, match="nulls='drop' is unknown; it is 'error' or 'mask'"):
-        arguments.one_of("nulls", "drop", ("error", "mask"))
-
-
-@pytest.mark.parametrize(
-    ("split", "subset", "keys"),
+    ("function", "given", "found"),
     [
-        (None, None, None),
-        (0.25, "validation", (0, 2**30)),
-        (0.25, "training", (2**30, 2**32)),
-        (1e-12, "validation", (0, 1)),
-        (1 - 1e-12, "training", (2**32 - 1, 2**32)),
+        *((arguments.memory, [given], -1 if given is None else given) for given in (None, 0, 5)),
+        *((arguments.memory, [text], size) for text, size in (("2GB", 2 * 10**9), ("1.5 MiB", 3 << 19), ("7", 7))),
+        (arguments.memory, ["512k"], 512_000),
+        *((arguments.snapshot, [given], given) for given in (None, "refresh", "frozen")),
+        *((arguments.snapshot, [given], found) for given, found in ((True, "kept"), (False, ""))),
+        *((arguments.window, [given], None) for given in (None, False)),
+        *((arguments.window, [given], rows) for given, rows in ((True, 0), (1, 1), (500, 500))),
+        (arguments.batch_size, [np.int32(3)], 3),
+        *((arguments.epochs, [given], given) for given in (1, None)),
+        *((arguments.seed, [given], given) for given in (None, 2**63 - 1)),
+        (arguments.labels, ["y", ["x", "y"], False], "y"),
+        (arguments.labels, [["y", "z"], None, False], ("y", "z")),
+        (arguments.labels, ["_key", ["x"], True], "_key"),
+        (arguments.one_of, ["nulls", "mask", ("error", "mask")], "mask"),
+        (arguments.key_range, [None, None], None),
+        (arguments.key_range, [0.25, "validation"], (0, 2**30)),
+        (arguments.key_range, [0.25, "training"], (2**30, 2**32)),
+        (arguments.key_range, [1e-12, "validation"], (0, 1)),
+        (arguments.key_range, [1 - 1e-12, "training"], (2**32 - 1, 2**32)),
+        *((arguments.replay, [given], given) for given in (0.5, 0)),
     ],
 )
-def test_a_split_is_two_ranges_of_hashes(split: Any, subset: Any, keys: Any) -> None:
-    assert arguments.key_range(split, subset) == keys
+def test_an_argument_is_taken_in_each_of_its_forms(function: Callable[..., Any], given: list[Any], found: Any) -> None:
+    assert function(*given) == found
+
+
+NOTHING = (0, -1, 1.0, True, "x")
 
 
 @pytest.mark.parametrize(
-    ("split", "subset", "text"),
+    ("function", "wrong", "text"),
     [
-        (0.1, None, "subset=None is unknown"),
-        (0.1, "test", "subset='test' is unknown"),
-        (None, "training", "validation_split=None is no part of the rows"),
-        (0, "training", "validation_split=0 is no part"),
-        (1.0, "training", "validation_split=1.0 is no part"),
-        (float("nan"), "training", "validation_split=nan is no part"),
+        *((arguments.memory, [wrong], "memory=") for wrong in (-1, True, 1.5, "much", "2XB", "")),
+        *((arguments.window, [wrong], "shuffle=") for wrong in (0, -3, 2.0, "all")),
+        *((arguments.batch_size, [wrong], r"batch_size=.* at least one row\. Use a whole number") for wrong in NOTHING),
+        (arguments.batch_size, [None], "batch_size="),
+        *((arguments.epochs, [wrong], r"epochs=.* at least one epoch\. Use a whole number") for wrong in NOTHING),
+        *((arguments.seed, [wrong], "seed=") for wrong in (-1, 2**63, 1.0, True, "x")),
+        (arguments.labels, ["z", ["x", "y"], False], "not among the columns"),
+        (arguments.labels, [["y", "y"], ["x", "y"], False], "each once"),
+        (arguments.labels, ["y", ["y"], False], "leaves no feature"),
+        *((arguments.labels, [wrong, None, False], "neither the name") for wrong in (3, [])),
+        (arguments.one_of, ["nulls", "drop", ("error", "mask")], "nulls='drop' is unknown; it is 'error' or 'mask'"),
+        *((arguments.key_range, [0.1, wrong], f"subset={wrong!r} is unknown") for wrong in (None, "test")),
+        (arguments.key_range, [None, "training"], "validation_split=None is no part of the rows"),
+        *(
+            (arguments.key_range, [wrong, "training"], f"validation_split={wrong} is no part")
+            for wrong in (0, 1.0, float("nan"))
+        ),
+        *((arguments.replay, [wrong], "replay=") for wrong in (-0.1, 1, 1.5, True, "half", float("nan"))),
     ],
 )
-def test_other_splits_are_refused(split: Any, subset: Any, text: str) -> None:
+def test_another_argument_is_refused_by_its_name(function: Callable[..., Any], wrong: list[Any], text: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=text):
-        arguments.key_range(split, subset)
-
-
-@pytest.mark.parametrize("wrong", [-0.1, 1, 1.5, True, "half", float("nan")])
-def test_a_share_of_old_rows_is_below_one(wrong: Any) -> None:
-    assert arguments.replay(0.5) == 0.5
-    assert arguments.replay(0) == 0
-    with pytest.raises(errors.InvalidRequestError, match="replay="):
-        arguments.replay(wrong)
+        function(*wrong)
 
 
 @pytest.mark.parametrize(
@@ -139,3 +88,28 @@ def test_rows_cannot_be_chosen_by_their_keys_everywhere(wrong: dict[str, Any], t
     arguments.check_selection("c", **{**possible, "split": True, "replay": 0.5, "since": True})
     with pytest.raises(errors.InvalidRequestError, match=text):
         arguments.check_selection("c", **{**possible, **wrong})
+
+
+# What the environment says of a dataset outside a job
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "found"),
+    [
+        ("LOCAL", "local", {"true": True, "1": True, " True ": True, "false": False, "0": False, "": False}),
+        ("PART", "partitions", {"": None, "-1": None, "3": (3,), "0, 2,5": (0, 2, 5), "0": (0,)}),
+        ("PAGE_SIZE", "page_rows", {"": None, "1": 1, " 100 ": 100}),
+    ],
+)
+def test_a_variable_is_read_in_each_of_its_forms(variable: str, name: str, found: dict[str, object]) -> None:
+    assert {text: getattr(overrides({f"IGNITE_DATASET_{variable}": text}), name) for text in found} == found
+
+
+@pytest.mark.parametrize(
+    ("variable", "texts"),
+    [("PART", ["a", "1,-2", "1.5"]), ("PAGE_SIZE", ["0", "-1", "many", "1.5", "²", "9999999999"])],
+)
+def test_another_text_is_refused_with_its_variable(variable: str, texts: list[str]) -> None:
+    for text in texts:
+        with pytest.raises(errors.InvalidRequestError, match=f"IGNITE_DATASET_{variable}"):
+            overrides({f"IGNITE_DATASET_{variable}": text})

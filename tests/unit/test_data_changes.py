@@ -44,21 +44,25 @@ def snapshot_of(*batches: RowBatch) -> Snapshot:
     return Snapshot(batches, 0, None, {partition: Position(1, 0) for partition in range(PARTITIONS)})
 
 
+def changed(snapshot: Snapshot, changes: Changes, batches: list[RowBatch]) -> Snapshot:
+    newer = snapshot.changed(changes, batches)
+    assert newer is not None
+    return newer
+
+
 def test_a_snapshot_after_random_changes_has_the_present_rows() -> None:
     chance = random.Random(5)
     rows = {key: key for key in range(500)}
     snapshot = snapshot_of(*cut(rows, 64))
     for number in range(1, 30):
-        changed = {chance.randrange(600): 1000 * number + each for each in range(chance.randrange(40))}
-        removed = {key for key in chance.sample(sorted(rows), 10) if key not in changed}
+        new = {chance.randrange(600): 1000 * number + each for each in range(chance.randrange(40))}
+        removed = {key for key in chance.sample(sorted(rows), 10) if key not in new}
         whole = frozenset(chance.sample(range(PARTITIONS), number % 3 == 0))
-        rows = {key: value for key, value in rows.items() if key not in removed} | changed
-        put = {key: value for key, value in rows.items() if key in changed or key % PARTITIONS in whole}
+        rows = {key: value for key, value in rows.items() if key not in removed} | new
+        put = {key: value for key, value in rows.items() if key in new or key % PARTITIONS in whole}
         gone = [key for key in removed if key % PARTITIONS not in whole]
         changes = Changes(identities(gone), whole, {0: Position(1, number)})
-        newer = snapshot.changed(changes, cut(put, 16))
-        assert newer is not None
-        snapshot = newer
+        snapshot = changed(snapshot, changes, cut(put, 16))
         assert values(snapshot) == sorted(rows.values())
         assert snapshot.rows == len(rows)
         assert snapshot.positions[0] == Position(1, number)
@@ -68,20 +72,15 @@ def test_a_snapshot_after_random_changes_has_the_present_rows() -> None:
 
 def test_batches_without_changes_are_kept_as_they_are() -> None:
     batches = cut({key: key for key in range(400)}, 100)
-    newer = snapshot_of(*batches).changed(Changes(), [batch({250: -1})])
-    assert newer is not None
+    newer = changed(snapshot_of(*batches), Changes(), [batch({250: -1})])
     assert [each is old for each, old in zip(newer.batches, batches, strict=True)] == [True, True, False, True]
-    unchanged = snapshot_of(*batches).changed(Changes(positions={3: Position(1, 9)}), [])
-    assert unchanged is not None
-    assert unchanged.batches == tuple(batches)
+    assert changed(snapshot_of(*batches), Changes(positions={3: Position(1, 9)}), []).batches == tuple(batches)
 
 
 def test_many_small_changes_do_not_make_many_batches() -> None:
     snapshot = snapshot_of(*cut({key: key for key in range(1000)}, 100))
     for number in range(200):
-        newer = snapshot.changed(Changes(), [batch({number: -number})])
-        assert newer is not None
-        snapshot = newer
+        snapshot = changed(snapshot, Changes(), [batch({number: -number})])
     assert values(snapshot) == sorted([*(-number for number in range(200)), *range(200, 1000)])
     assert len(snapshot.batches) <= 25
 
@@ -90,9 +89,7 @@ def test_rows_without_identities_are_replaced_by_their_partitions() -> None:
     first = RowBatch(pa.record_batch({"value": pa.array([1, 2])}), partitions=frozenset({0, 1}))
     second = RowBatch(pa.record_batch({"value": pa.array([3])}), partitions=frozenset({2}))
     again = RowBatch(pa.record_batch({"value": pa.array([4, 5, 6])}), partitions=frozenset({0, 1}))
-    newer = snapshot_of(first, second).changed(Changes(whole=frozenset({0, 1})), [again])
-    assert newer is not None
-    assert values(newer) == [3, 4, 5, 6]
+    assert values(changed(snapshot_of(first, second), Changes(whole=frozenset({0, 1})), [again])) == [3, 4, 5, 6]
     assert snapshot_of(first, second).changed(Changes(whole=frozenset({1})), [again]) is None
 
 
@@ -127,10 +124,8 @@ def test_rows_of_every_type_are_replaced(name: str, sliced: bool) -> None:
         column = pa.concat_arrays([values.slice(0, 1), values]).slice(1) if sliced else values
         return RowBatch(pa.RecordBatch.from_arrays([column], [name]), identities=identities(keys))
 
-    newer = snapshot_of(rows(range(50), 0), rows(range(50, 80), 0)).changed(
-        Changes(identities([3, 60])), [rows([7, 55], 1_000), rows([49, 100], 1_000)]
-    )
-    assert newer is not None
+    before = snapshot_of(rows(range(50), 0), rows(range(50, 80), 0))
+    newer = changed(before, Changes(identities([3, 60])), [rows([7, 55], 1_000), rows([49, 100], 1_000)])
     versions = {key: 1_000 if key in (7, 49, 55, 100) else 0 for key in [*range(80), 100] if key not in (3, 60)}
     found = [value for each in newer.batches for value in each.records.column(0).to_pylist()]
     expected = pa.array([value_of(key + version) for key, version in versions.items()], kind).to_pylist()
@@ -167,19 +162,14 @@ def test_a_snapshot_that_outgrows_the_memory_is_removed() -> None:
     old = snapshots.get("name")
     assert old is not None
 
-    def changed(rows: int) -> Snapshot | None:
-        return snapshots.refresh(
-            "name",
-            old,
-            lambda now: now.changed(Changes(), [batch({key: key for key in range(rows)})]),
-            10_000,
-            "cache 'x'",
-        )
+    def refreshed(rows: int) -> Snapshot | None:
+        put = [batch({key: key for key in range(rows)})]
+        return snapshots.refresh("name", old, lambda now: now.changed(Changes(), put), 10_000, "cache 'x'")
 
-    small = changed(10)
+    small = refreshed(10)
     assert small is not None
     assert (snapshots.get("name"), snapshots.size) == (small, small.size)
-    large = changed(10_000)
+    large = refreshed(10_000)
     assert large is not None
     assert (snapshots.get("name"), snapshots.size) == (None, 0)
-    assert changed(1) is None
+    assert refreshed(1) is None

@@ -39,13 +39,6 @@ def batches(table: pa.Table, sizes: list[int], nulls: str = "mask") -> list[Arra
     return found
 
 
-def equal(one: ArrayBatch, other: ArrayBatch) -> None:
-    """Asserts that both have the same arrays."""
-    for left, right in zip(one.arrays, other.arrays, strict=True):
-        assert left.dtype == right.dtype
-        np.testing.assert_array_equal(left, right)
-
-
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("sizes", [[1], [5], [23], [3, 0, 1, 7]], ids=str)
 @pytest.mark.parametrize("size", [1, 4, 10, 23, 30])
@@ -54,7 +47,9 @@ def test_a_cut_batch_has_the_arrays_of_its_rows(name: str, sizes: list[int], siz
     cut = [ArrayBatch.of(held) for held in groups(batches(table, sizes), lambda _: size)]
     for found, expected in zip(cut, batches(table, [size]), strict=True):
         assert found.num_rows == expected.num_rows
-        equal(found, expected)
+        for left, right in zip(found.arrays, expected.arrays, strict=True):
+            assert left.dtype == right.dtype
+            np.testing.assert_array_equal(left, right)
 
 
 def test_rows_of_one_batch_are_not_copied() -> None:

@@ -14,10 +14,11 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs import epoch, rows_per_worker
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, Stream
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, OPEN, PAD, STRICT, WRAP, EpochLength
 from tensorflow_ignite.data.epochs.snapshots import Snapshots
-from tensorflow_ignite.data.epochs.tensor_schema import columns_of
-from tensorflow_ignite.data.epochs.tensors import Array, arrays_of
+from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of
+from tensorflow_ignite.data.epochs.tensors import arrays_of
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string()), pa.field("list", pa.list_(pa.int32()))])
 COLUMNS = columns_of(SCHEMA)
@@ -57,28 +58,25 @@ class _Stream:
         pass
 
 
-class Warnings:
-    """Warnings that an epoch gave."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-
-    def __call__(self, text: str) -> None:
-        self.texts.append(text)
-
-
 def epoch_of(
     source: Source, length: EpochLength = NOT_COUNTED, order: RowOrder = BY_PARTITION, **options: Any
 ) -> Epoch:
-    """An epoch over a source."""
     return Epoch(source, COLUMNS, length, order, "cache 'c'", zeros=SCHEMA, **options)
+
+
+def batches_of(epoch: Epoch, offset: int = 0, columns: tuple[Column, ...] = COLUMNS) -> Iterator[RowBatch]:
+    reader = EpochReader(epoch.batches, columns)
+    while (batch := reader.take(offset)) is not None:
+        yield batch
+        offset += batch.rows
+    reader.close()
+    reader.join(20)
 
 
 def ids(epoch: Epoch, offset: int = 0) -> list[int]:
     """The numbers of all rows, checked to be whole; those of weight 0 are -1."""
     found: list[int] = []
-    reader = EpochReader(epoch.batches, COLUMNS)
-    while (batch := reader.take(offset)) is not None:
+    for batch in batches_of(epoch, offset):
         assert batch.arrays is not None
         numbers, names, values, splits = batch.arrays
         for place, number in enumerate(numbers.tolist()):
@@ -88,9 +86,6 @@ def ids(epoch: Epoch, offset: int = 0) -> list[int]:
             else:
                 assert (number, names[place], own) == (0, b"", [])
         found += numbers.tolist() if batch.real else [-1] * batch.rows
-        offset += batch.rows
-    reader.close()
-    reader.join(20)
     return found
 
 
@@ -133,15 +128,16 @@ def test_a_worker_without_rows_is_an_error_that_names_the_way_out(uneven: Any) -
         (EpochLength(3, 2, WRAP), [0, 1]),
         (EpochLength(3, 5, PAD), [0, 1, 2, -1, -1]),
         (EpochLength(), [0, 1, 2]),
+        (EpochLength(fill=OPEN), [0, 1, 2]),
     ],
 )
 @pytest.mark.parametrize("batches", [[[0, 1, 2]], [[0], [1], [2]], [[0, 1], [], [2]]])
 def test_an_epoch_has_exactly_the_rows_of_its_share(
     length: EpochLength, expected: list[int], batches: list[list[int]]
 ) -> None:
-    plan = Warnings()
-    assert ids(epoch_of(Source(batches), length, warn=plan)) == expected
-    assert plan.texts == []
+    warnings: list[str] = []
+    assert ids(epoch_of(Source(batches), length, warn=warnings.append)) == expected
+    assert warnings == []
     for offset in range(len(expected) + 1):
         assert ids(epoch_of(Source(batches), length), offset) == expected[offset:]
 
@@ -150,20 +146,17 @@ def test_an_epoch_has_exactly_the_rows_of_its_share(
     ("arriving", "expected"), [([0, 1], [0, 1, 0, 1]), ([0, 1, 2, 3, 4, 5], [0, 1, 2, 3])], ids=["fewer", "more"]
 )
 def test_a_cache_that_is_written_is_cut_or_begun_again_with_a_warning(arriving: list[int], expected: list[int]) -> None:
-    plan = Warnings()
-    assert ids(epoch_of(Source([[number] for number in arriving]), EpochLength(4, 4, WRAP), warn=plan)) == expected
-    assert len(plan.texts) == 1
-    assert f"{len(arriving)} rows arrived, 4 were expected" in plan.texts[0]
+    warnings: list[str] = []
+    source = Source([[number] for number in arriving])
+    assert ids(epoch_of(source, EpochLength(4, 4, WRAP), warn=warnings.append)) == expected
+    (warning,) = warnings
+    assert f"{len(arriving)} rows arrived, 4 were expected" in warning
 
 
 def test_a_cache_that_became_empty_is_an_error_where_rows_are_needed() -> None:
     with pytest.raises(errors.RowMismatchError, match="has no row any more, 4 were counted"):
-        ids(epoch_of(Source([]), EpochLength(4, 4, WRAP), warn=Warnings()))
-    assert ids(epoch_of(Source([]), EpochLength(4, 4, PAD), warn=Warnings())) == [-1] * 4
-
-
-def test_rows_are_unchanged_when_no_count_was_agreed() -> None:
-    assert ids(epoch_of(Source([[1, 2]], [[3]]), EpochLength(fill=OPEN))) == [1, 2, 3]
+        ids(epoch_of(Source([]), EpochLength(4, 4, WRAP), warn=lambda _: None))
+    assert ids(epoch_of(Source([]), EpochLength(4, 4, PAD), warn=lambda _: None)) == [-1] * 4
 
 
 def test_zeros_are_rows_of_every_type() -> None:
@@ -202,19 +195,12 @@ def test_zeros_are_rows_of_every_type() -> None:
 
 
 def target(snapshots: Snapshots, name: str = "d", limit: int = 1 << 30) -> SnapshotTarget:
-    """Keeps in these snapshots."""
     return SnapshotTarget(snapshots, name, lambda: limit)
 
 
 def addresses(epoch: Epoch) -> list[int]:
     """Where the numbers of each batch lie."""
-    reader = EpochReader(epoch.batches, COLUMNS)
-    found, offset = [], 0
-    while (batch := reader.take(offset)) is not None:
-        arrays: list[Array] = batch.arrays or []
-        found.append(arrays[0].ctypes.data)
-        offset += batch.rows
-    return found
+    return [batch.arrays[0].ctypes.data for batch in batches_of(epoch)]
 
 
 @pytest.mark.parametrize("window", [None, 4], ids=["plain", "shuffled"])
@@ -227,21 +213,16 @@ def test_a_mask_marks_the_rows_that_fill_an_epoch(window: int | None) -> None:
         RowOrder(0, 7, window),
         "cache 'c'",
         zeros=SCHEMA,
-        warn=Warnings(),
+        warn=lambda _: None,
     )
-    reader = EpochReader(epoch.batches, columns)
     masks: dict[str, list[bool]] = {"id": [], "name": [], "list": []}
-    offset = 0
-    while (batch := reader.take(offset)) is not None:
+    for batch in batches_of(epoch, columns=columns):
         _, ids, names, text_mask, _, elements, splits = batch.arrays or ()
         assert len(splits) == batch.rows + 1
         masks["id"] += ids.tolist()
         masks["name"] += text_mask.tolist()
         masks["list"] += elements.tolist()
         assert len(names) == batch.rows
-        offset += batch.rows
-    reader.close()
-    reader.join(10)
     there = [True] * 2 + [False] * 3
     assert masks == {"id": there, "name": there, "list": [True] * 3}
 
@@ -256,6 +237,9 @@ def test_later_epochs_use_the_same_memory_and_make_no_calls() -> None:
     assert all(address % 64 == 0 for address in addresses(second))
     assert source.opened == [(0, True)]
     assert snapshots.size > 0
+    # The dataset is no more.
+    snapshots.drop("d")
+    assert (snapshots.get("d"), snapshots.size) == (None, 0)
 
 
 def test_partitions_are_followed_unless_rows_were_given_out_in_the_order_before() -> None:
@@ -330,38 +314,26 @@ def test_the_oldest_snapshot_makes_room_and_does_not_come_back(caplog: pytest.Lo
     assert len(caplog.records) == 1
 
 
-def test_a_dataset_that_is_no_more_leaves_its_memory() -> None:
-    snapshots, source = Snapshots(), Source([[1], [2]])
-    ids(epoch_of(source, target=target(snapshots)))
-    snapshots.drop("d")
-    assert (snapshots.get("d"), snapshots.size) == (None, 0)
-
-
 # Orders
 
 MANY = [[list(range(begin, begin + 10)) for begin in range(0, 300, 10)]]
 
 
 def shuffled(epoch: int, seed: int = 7, base: int = -1, window: int = 40) -> RowOrder:
-    """An order of rows within windows."""
     return RowOrder(epoch, seed, window, base)
 
 
-def test_each_row_comes_once_in_an_order_of_its_epoch_and_seed() -> None:
+def test_each_row_comes_once_in_its_window_in_an_order_of_its_epoch_and_seed() -> None:
     runs = [
         ids(epoch_of(Source(*MANY), EpochLength(300, 300, STRICT), shuffled(*of))) for of in [(0, 7), (1, 7), (0, 8)]
     ]
     for run in runs:
         assert sorted(run) == list(range(300))
         assert run != sorted(run)
+        for begin in range(0, 300, 40):
+            assert sorted(run[begin : begin + 40]) == list(range(begin, min(300, begin + 40)))
     assert len({tuple(run) for run in runs}) == 3
     assert ids(epoch_of(Source(*MANY), EpochLength(300, 300, STRICT), shuffled(0))) == runs[0]
-
-
-def test_rows_stay_in_their_window() -> None:
-    run = ids(epoch_of(Source(*MANY), order=shuffled(0)))
-    for begin in range(0, 300, 40):
-        assert sorted(run[begin : begin + 40]) == list(range(begin, min(300, begin + 40)))
 
 
 def test_a_shuffled_epoch_goes_on_from_any_row() -> None:

@@ -6,11 +6,9 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -122,19 +120,21 @@ def follower(cluster: Cluster) -> Iterator[Follower]:
     opened = Follower(cluster, LAYOUT)
     yield opened
     opened.close()
-    opened.join(5)
-    deadline = time.monotonic() + 5
+    opened.join(20)
     # A test may have closed other followers.
-    while any(thread.name == "tensorflow-ignite-follower" for thread in threading.enumerate()):
+    await_true(lambda: all(thread.name != "tensorflow-ignite-follower" for thread in threading.enumerate()))
+
+
+def await_true(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
 def batch_of(follower: Follower, positions: Array) -> FollowedBatch:
-    """The next batch with rows."""
-    deadline = time.monotonic() + 20
+    """The next batch with rows; a test that waits for ever is ended."""
     while not (batch := follower.take(positions)).rows:
-        assert time.monotonic() < deadline
         positions = batch.positions
     return batch
 
@@ -217,7 +217,9 @@ def test_the_partitions_of_a_node_that_dies_are_followed_elsewhere(cluster: Clus
     _, positions = taken(follower, BEGIN, 1)
     with cluster.lock:
         cluster.dead.add("a")
-    time.sleep(0.1)
+        before = len(cluster.polls)
+    # It is asked again, and does not answer.
+    await_true(lambda: [address for address, _, _ in cluster.polls[before:]].count("a") >= 2)
     with cluster.lock:
         cluster.owner[0] = "b"
     cluster.put(0, 2)
@@ -277,21 +279,28 @@ def test_rows_of_other_columns_are_an_error(cluster: Cluster) -> None:
     follower.close()
 
 
-def test_a_reader_that_does_not_read_holds_few_batches(cluster: Cluster, follower: Follower) -> None:
+def test_few_batches_wait_for_a_reader(cluster: Cluster, follower: Follower) -> None:
     cluster.batch_rows = 1
     cluster.put(0, *range(100))
-    batch_of(follower, BEGIN)
-    time.sleep(0.2)
-    # One has been taken, one is held back until it is known whether it is the last one, one waits to be queued.
-    assert cluster.sent <= 1 + WAITING_BATCHES + 2
+    positions = BEGIN
+    for number in range(1, 101):
+        positions = batch_of(follower, positions).positions
+        # One is held back until it is known whether it is the last one, one waits to be queued.
+        assert cluster.sent <= number + WAITING_BATCHES + 2
 
 
-def test_a_node_without_positions_is_not_read_again_and_again(cluster: Cluster, follower: Follower) -> None:
+def test_a_node_without_positions_is_not_read_again_and_again(
+    cluster: Cluster, follower: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    pause = module._Polls._pause
+    monkeypatch.setattr(module, "SECONDS_WITHOUT_POSITIONS", 3600.0)
+    monkeypatch.setattr(module._Polls, "_pause", lambda polls, seconds: (pauses.append(seconds), pause(polls, seconds)))
     cluster.knows_positions = False
     cluster.put(0, 1)
     taken(follower, BEGIN, 1)
-    time.sleep(0.3)
-    assert len([address for address, _, _ in cluster.polls if address == "a"]) <= 2
+    await_true(lambda: len([seconds for seconds in pauses if seconds > 3000]) == 2)
+    assert sorted(address for address, _, _ in cluster.polls) == ["a", "b"]
 
 
 def test_whole_partitions_are_read_some_at_a_time(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,68 +328,69 @@ def test_a_long_wait_is_said(
     cluster: Cluster, follower: Follower, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "SECONDS_OF_SILENCE", 0.1)
-    threading.Timer(0.5, cluster.put, (0, 1)).start()
-    taken(follower, BEGIN, 1)
-    assert "has not changed for" in caplog.text
+    positions = BEGIN
+    while "has not changed for" not in caplog.text:
+        batch = follower.take(positions)
+        assert not batch.rows
+        positions = batch.positions
 
 
-def test_ctrl_c_ends_a_wait_inside_tensorflow(tmp_path: Path) -> None:
-    """Here a mutex stands for TensorFlow: whoever waits for it runs no handler of Python meanwhile."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent("""
-        import ctypes, threading, time
-        from tensorflow_ignite.data.follow.interrupts import interrupts
-        libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
-        libc.pthread_mutex_lock(mutex)
-        interrupts.notice()
-        def wait():
-            while not interrupts.came():
-                time.sleep(0.05)
-            libc.pthread_mutex_unlock(mutex)
-        threading.Thread(target=wait).start()
-        try:
-            print("waiting", flush=True)
-            libc.pthread_mutex_lock(mutex)
-        except KeyboardInterrupt:
-            print("interrupted")
-        """)
-    )
-    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as process:
+# A mutex stands for TensorFlow: whoever waits for it runs no handler of Python meanwhile.
+WAITS_INSIDE = """
+import ctypes, threading, time
+from tensorflow_ignite.data.follow.interrupts import interrupts
+libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+libc.pthread_mutex_lock(mutex)
+interrupts.notice()
+def wait():
+    while not interrupts.came():
+        time.sleep(0.05)
+    libc.pthread_mutex_unlock(mutex)
+threading.Thread(target=wait).start()
+try:
+    print("waiting", flush=True)
+    libc.pthread_mutex_lock(mutex)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_a_wait_inside_tensorflow() -> None:
+    with subprocess.Popen([sys.executable, "-c", WAITS_INSIDE], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "waiting\n"
         os.kill(process.pid, signal.SIGINT)
-        assert process.communicate(timeout=20)[0] == "interrupted\n"
+        assert process.communicate(timeout=60)[0] == "interrupted\n"
 
 
-def test_ctrl_c_is_noticed_in_each_cell_of_a_notebook_and_not_that_of_a_forked_process(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent("""
-        import os, signal, time
-        from tensorflow_ignite.data.follow.interrupts import interrupts
+CELLS_AND_A_CHILD = """
+import os, signal, time
+from tensorflow_ignite.data.follow.interrupts import interrupts
 
-        def interrupt():
-            try:
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(10)
-            except KeyboardInterrupt:
-                pass
+def interrupt():
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+    except KeyboardInterrupt:
+        pass
 
-        interrupts.notice()
-        child = os.fork()
-        if not child:
-            interrupt()
-            print(interrupts.came(), flush=True)
-            os._exit(0)
-        os.waitpid(child, 0)
-        print(interrupts.came())
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        interrupt()
-        print(interrupts.came())
-        """)
-    )
-    result = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, timeout=60, check=True)
+interrupts.notice()
+child = os.fork()
+if not child:
+    interrupt()
+    print(interrupts.came(), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+print(interrupts.came())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+interrupt()
+print(interrupts.came())
+"""
+
+
+def test_ctrl_c_is_noticed_in_each_cell_of_a_notebook_and_not_that_of_a_forked_process() -> None:
+    command = [sys.executable, "-c", CELLS_AND_A_CHILD]
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     assert result.stdout.split() == ["False", "False", "True"]
 
 

@@ -1,8 +1,8 @@
-"""Everything that can be loaded, as record batches."""
+"""Everything that can be loaded, as record batches, and the options of a load."""
 
 from __future__ import annotations
 
-import csv
+import gzip
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,33 +16,24 @@ import pyarrow.parquet
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
+from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY, columns_of
+from tensorflow_ignite.data.epochs.tensors import arrays_of
 from tensorflow_ignite.data.loading import inputs
 from tensorflow_ignite.data.loading.inputs import open_input
+from tensorflow_ignite.data.loading.load import load
 
 COLUMNS = {"id": list(range(5)), "name": list("abcde")}
 
 
 def read(data: Any, schema: Any = None) -> pa.Table:
-    """Everything that an input gives."""
     opened = open_input(data, schema)
     table = pa.Table.from_batches(opened.batches, schema=opened.schema)
     assert opened.rows in (None, table.num_rows)
     return table
 
 
-def save_csv(path: Path, rows: list[list[Any]]) -> Path:
-    """Writes rows, of which the first are the names."""
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    return path
-
-
 class Stream:
-    """What another library exports."""
-
     def __arrow_c_stream__(self, requested: object = None) -> object:
-        """An Arrow stream."""
         return pa.table(COLUMNS).__arrow_c_stream__(requested)
 
 
@@ -59,16 +50,12 @@ class Stream:
         pa.dataset.dataset(pa.table(COLUMNS)),
         [pa.table(COLUMNS).slice(0, 2), {"name": ["c", "d"], "id": [2, 3]}, pa.table(COLUMNS).slice(4)],
         Stream(),
+        pa.table(COLUMNS).to_reader(max_chunksize=2),
+        ({"id": [i], "name": [name]} for i, name in enumerate("abcde")),
     ],
 )
 def test_every_kind_of_rows_in_memory_becomes_the_same_batches(data: Any) -> None:
     assert read(data).to_pydict() == COLUMNS
-
-
-def test_readers_and_generators_are_read_once(tmp_path: Path) -> None:
-    table = pa.table(COLUMNS)
-    assert read(table.to_reader(max_chunksize=2)).to_pydict() == COLUMNS
-    assert read({"id": [i], "name": [name]} for i, name in enumerate("abcde")).to_pydict() == COLUMNS
 
 
 @pytest.mark.parametrize("kind", ["npz", "compressed.npz", "csv", "csv.gz", "parquet", "arrow", "feather"])
@@ -81,8 +68,6 @@ def test_every_kind_of_file_is_read_alone_in_folders_and_by_patterns(kind: str, 
         elif kind == "compressed.npz":
             np.savez_compressed(path, **part)
         elif kind.startswith("csv"):
-            import gzip
-
             text = "id,name\n" + "".join(f"{i},{name}\n" for i, name in zip(*part.values(), strict=True))
             path.write_bytes(gzip.compress(text.encode()) if kind == "csv.gz" else text.encode())
         elif kind == "parquet":
@@ -144,10 +129,8 @@ def test_uuids_become_marked_text() -> None:
 
 
 class Ragged:
-    """Shaped as TensorFlow's ragged tensors."""
-
+    # Shaped as TensorFlow's ragged tensors.
     def __init__(self, values: Any, row_splits: list[int]) -> None:
-        """Takes the parts."""
         self.values = values
         self.row_splits = np.array(row_splits)
 
@@ -204,13 +187,16 @@ def test_a_schema_casts_the_columns_that_it_names(wanted: Any, kind: pa.DataType
     assert table.schema.field("name").type == pa.string()
 
 
-def test_a_schema_reaches_into_lists_types_what_is_empty_and_reads_text_as_it_is(tmp_path: Path) -> None:
+def test_a_schema_reaches_into_lists_types_what_is_empty_reads_text_as_it_is_and_loses_nothing(tmp_path: Path) -> None:
     table = read({"v": np.ones((2, 3), np.uint8), "n": [None, None]}, {"v": np.float32, "n": pa.string()})
     assert table.schema.field("v").type == pa.list_(pa.float32(), 3)
     assert table.column("n").null_count == 2
-    path = save_csv(tmp_path / "a.csv", [["code", "n"], ["007", 1], ["8", 2]])
+    path = tmp_path / "a.csv"
+    path.write_text("code,n\n007,1\n8,2\n")
     assert read(path, {"code": pa.string()}).to_pydict() == {"code": ["007", "8"], "n": [1, 2]}
     assert read(iter(()), pa.schema([("a", pa.int8())])).schema == pa.schema([("a", pa.int8())])
+    with pytest.raises(errors.UnsupportedTypeError, match="column 'a' of type int64 cannot be loaded as int8"):
+        read({"a": [300]}, {"a": "int8"})
 
 
 def test_large_rows_come_in_batches_of_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,24 +241,39 @@ def test_a_source_is_closed_when_its_reader_stops_early() -> None:
         (7, errors.UnsupportedTypeError, "a builtins.int cannot be loaded"),
         (np.zeros(3), errors.UnsupportedTypeError, "numpy.ndarray cannot be loaded"),
         (pa.table([[1], [2]], ["a", "a"]), errors.InvalidRequestError, "two columns of one name"),
+        ({}, errors.InvalidRequestError, "no column"),
+        ({"": np.zeros(2)}, errors.InvalidRequestError, "name of a column"),
+        ({"a": np.zeros(2), "b": np.zeros(3)}, errors.InvalidRequestError, r"\{'a': 2, 'b': 3\}"),
+        ({"a": np.float32(1)}, errors.InvalidRequestError, "single value"),
+        ({"a": "text"}, errors.InvalidRequestError, "single value"),
+        ({"a": np.zeros((2, 0))}, errors.InvalidRequestError, "no elements"),
+        ({"a": np.zeros(2, complex)}, errors.UnsupportedTypeError, "complex128"),
+        ({"a": np.zeros(2, "m8[s]")}, errors.UnsupportedTypeError, "timedelta64"),
+        ({"a": {}}, errors.InvalidRequestError, "struct needs a field"),
+        ({"a": {"x": np.zeros(2), "y": np.zeros(1)}}, errors.InvalidRequestError, r"\{'a.x': 2, 'a.y': 1\}"),
+        ({"a": [np.zeros((2, 2))]}, errors.InvalidRequestError, "np.stack"),
+        ({"a": np.array([1, "x"], object)}, errors.UnsupportedTypeError, "int, str"),
+        ({"a": [1, "x"]}, errors.UnsupportedTypeError, "column 'a' mixes"),
     ],
 )
-def test_batches_that_differ_are_refused_by_number(batches: Any, kind: type[Exception], text: str) -> None:
+def test_rows_that_no_cache_stores_are_refused_by_batch_and_column(
+    batches: Any, kind: type[Exception], text: str
+) -> None:
     with pytest.raises(kind, match=text):
         read(iter(batches) if isinstance(batches, list) else batches)
 
 
-def test_a_cast_that_loses_something_is_refused() -> None:
-    with pytest.raises(errors.UnsupportedTypeError, match="column 'a' of type int64 cannot be loaded as int8"):
-        read({"a": [300]}, {"a": "int8"})
-
-
 def test_files_that_cannot_be_loaded_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, content in (("a.txt", "x"), ("bad.npz", "x"), ("bad.parquet", "x"), ("a.csv", "a\n1\n")):
+    for name, content in (
+        ("a.txt", "x"),
+        ("bad.npz", "x"),
+        ("bad.parquet", "x"),
+        ("a.csv", "a\n1\n"),
+        ("b.csv", "b\n1\n"),
+    ):
         Path(name).write_text(content)
-    save_csv(tmp_path / "b.csv", [["b"], [1]])
-    save_csv(tmp_path / "words.csv", [["a"], *[[number] for number in range(300_000)], ["word"]])
+    Path("words.csv").write_text("\n".join(["a", *map(str, range(300_000)), "word"]))
     np.savez("objects.npz", a=np.array([{}], object))
     np.savez("single.npz", a=1)
     np.savez("uneven.npz", a=np.zeros(2), b=np.zeros(3))
@@ -301,7 +302,8 @@ def test_files_that_cannot_be_loaded_are_named(tmp_path: Path, monkeypatch: pyte
 def test_an_empty_column_of_a_csv_file_is_text_unless_its_type_is_given(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = save_csv(tmp_path / "a.csv", [["n", "note"], [1, ""], [2, ""]])
+    path = tmp_path / "a.csv"
+    path.write_text("n,note\n1,\n2,\n")
     assert open_input(path).schema.field("note").type == pa.string()
     assert "column 'note' is empty at the begin of the first file" in caplog.text
     caplog.clear()
@@ -309,3 +311,61 @@ def test_an_empty_column_of_a_csv_file_is_text_unless_its_type_is_given(
     assert found.schema.field("note").type == pa.float64()
     assert [value for batch in found.batches for value in batch.column("note").to_pylist()] == [None, None]
     assert not caplog.text
+
+
+# Columns and options
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([0, 255], np.uint8),
+        np.arange(6, dtype=np.float32).reshape(2, 3),
+        np.arange(24, dtype=">i4").reshape(2, 3, 4),
+        np.arange(48, dtype=np.int16).reshape(2, 2, 3, 4)[:, ::-1],
+        np.array([True, False]),
+        np.array([[True, False], [False, False]]),
+        np.zeros((0, 5), np.float64),
+    ],
+)
+def test_loaded_rows_come_back_with_type_and_shape(array: np.ndarray[Any, Any]) -> None:
+    table = read({"c": array})
+    batches = table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+    (back,) = arrays_of(batches[0], columns_of(table.schema))
+    assert back.dtype == array.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(back, array)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        *((values, pa.string()) for values in (["a", "ä"], np.array(["a", "bcd"]), np.array(["a", "bcd"], object))),
+        ([b"a", b"\xff"], pa.binary()),
+        ([1, 2], pa.int64()),
+        ([[1.5], []], pa.list_(pa.float64())),
+    ],
+)
+def test_lists_and_text_become_columns(values: Any, kind: pa.DataType) -> None:
+    table = read({"c": values})
+    assert table.schema.field("c").type == kind
+    assert table.column("c").to_pylist() == list(values)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"if_exists": "overwrite"}, "if_exists='overwrite' is unknown"),
+        ({"backups": -1}, "backups=-1"),
+        ({"partitions": 0}, "partitions=0"),
+        ({"key": "id"}, "key='id' is not a column"),
+        ({"key": "a"}, "at least one column besides the key"),
+        ({"affinity": "a"}, "affinity='a' and key=None"),
+        ({"affinity": "a", "key": "a"}, "affinity='a' and key='a'"),
+        ({"affinity": "b", "key": "a"}, "affinity='b' is not a column"),
+        ({"schema": {"b": "int8"}}, "schema= names column 'b'"),
+        ({"schema": {"a": "no type"}}, "is no type"),
+    ],
+)
+def test_options_are_checked_before_any_call(options: Any, text: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        load("c", {"a": np.zeros(2)}, address="localhost:1", **options)

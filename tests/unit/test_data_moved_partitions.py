@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -12,9 +14,10 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import moved_partitions
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import data_pb2
 
-LIMIT = 10.0
+LIMIT = patiently(10.0)
 
 
 class Cluster:
@@ -29,14 +32,12 @@ class Cluster:
         self.before: dict[int, list[tuple[int, str]]] = {}
 
     def move(self, partition: int, node: str) -> None:
-        """Gives a partition to a node."""
         for partitions in self.owned.values():
             if partition in partitions:
                 partitions.remove(partition)
         self.owned[node].append(partition)
 
     def owners(self, command: data_pb2.ReadCommand) -> Sequence[Endpoint]:
-        """As GetFlightInfo."""
         self.asked.append(command)
         return [
             endpoint_of(node, found)
@@ -45,11 +46,9 @@ class Cluster:
         ]
 
     def stream(self, endpoint: Endpoint) -> _Stream:
-        """As DoGet."""
         return _Stream(self, endpoint)
 
     def following(self, endpoint: Endpoint) -> MovedPartitionStream:
-        """What is tested."""
         return MovedPartitionStream(endpoint, "cache 'c'", self.stream, self.owners)
 
 
@@ -81,12 +80,10 @@ class _Stream:
 
 
 def endpoint_of(node: str, partitions: Sequence[int]) -> Endpoint:
-    """A command for partitions of a node."""
     return Endpoint(node, data_pb2.ReadCommand(cache="c", columns=["p"], partitions=partitions))
 
 
 def rows(stream: MovedPartitionStream) -> list[int]:
-    """All rows, in their order."""
     return [number for batch in stream for number in batch["p"].to_pylist()]
 
 
@@ -119,13 +116,18 @@ def test_partitions_are_followed_as_often_as_they_move() -> None:
 
 
 def test_partitions_without_an_owner_are_an_error_that_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moved_partitions, "SECONDS_TO_SETTLE", 0.3)
+    seconds = itertools.count()
+    monkeypatch.setattr(moved_partitions, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(moved_partitions, "SECONDS_BETWEEN_QUESTIONS", pause := 0.01)
     cluster = Cluster(a=[0], b=[], c=[7])
     cluster.planned = {"b": [7]}
+    stream = cluster.following(endpoint_of("a", [0, 7]))
+    pauses: list[float] = []
+    monkeypatch.setattr(stream._cancelled, "wait", pauses.append)
     with pytest.raises(errors.PartitionNotLocalError, match=r"the node at b as the owner of 1 partitions, such as 7"):
-        rows(cluster.following(endpoint_of("a", [0, 7])))
-    # Asked again and again, but not without a pause.
-    assert 2 < len(cluster.asked) < 10
+        rows(stream)
+    # Requested for ten seconds, with a pause before each time.
+    assert pauses == [pause] * 10
 
 
 def test_a_move_that_the_nodes_learn_of_one_after_the_other_is_waited_for() -> None:

@@ -18,11 +18,8 @@ from tensorflow_ignite.data import queries
 UTC = datetime.timezone.utc
 
 
-def test_no_arguments_make_an_empty_query() -> None:
-    assert queries.checked(None, None, (), ["a"], True) == ("", "", ())
-
-
 def test_a_condition_combines_with_columns_and_a_select_names_its_own() -> None:
+    assert queries.checked(None, None, (), ["a"], True) == ("", "", ())
     assert queries.checked("a < ?", None, [1], ["a"], True) == ("a < ?", "", (1,))
     assert queries.checked(None, "SELECT a FROM t", (), None, False) == ("", "SELECT a FROM t", ())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pyarrow as pa
@@ -56,7 +57,6 @@ def be(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def plan(cache: str = CACHE, **more: Any) -> tuple[str, Plan]:
-    """The partitions that a dataset requests, and its plan."""
     arguments = {"columns": None, "key": False, "partitions": None, "address": "n:1", "batch_bytes": 0, **more}
     request = make_request(cache, **arguments)
     return str(request.partitions), make_plan(request)
@@ -66,27 +66,22 @@ def partitions(found: Plan) -> list[int]:
     return [number for endpoint in found.endpoints for number in endpoint.command.partitions]
 
 
-@pytest.mark.parametrize("kind", ["multi-worker-mirrored", "parameter-server", "one", "custom"])
-@pytest.mark.parametrize("name", [CACHE, TABLE])
-def test_an_evaluator_reads_all_partitions_of_the_cache_of_its_job(be: Any, kind: str, name: str) -> None:
-    be(in_job("evaluator", kind))
-    requested, found = plan(name)
-    assert (requested, partitions(found)) == (ALL, [0, 1, 2, 3])
-
-
 @pytest.mark.parametrize(
-    "options",
+    ("kind", "name", "options"),
     [
-        {"where": "x > 1"},
-        {"keys": (0, 2**30)},
-        {"transport": "thin"},
-        {"since": CachePosition(CACHE, (NO_POSITION,) * 4)},
+        *itertools.product(("multi-worker-mirrored", "parameter-server", "one", "custom"), (CACHE, TABLE), [{}]),
+        ("multi-worker-mirrored", CACHE, {"where": "x > 1"}),
+        ("multi-worker-mirrored", CACHE, {"keys": (0, 2**30)}),
+        ("multi-worker-mirrored", CACHE, {"transport": "thin"}),
+        ("multi-worker-mirrored", CACHE, {"since": CachePosition(CACHE, (NO_POSITION,) * 4)}),
     ],
 )
-def test_an_evaluator_reads_a_part_of_the_rows_of_all_partitions(be: Any, options: dict[str, Any]) -> None:
-    be(in_job("evaluator"))
-    _, found = plan(**options)
-    assert partitions(found) == [0, 1, 2, 3]
+def test_an_evaluator_reads_all_partitions_of_the_cache_of_its_job(
+    be: Any, kind: str, name: str, options: dict[str, Any]
+) -> None:
+    be(in_job("evaluator", kind))
+    requested, found = plan(name, **options)
+    assert (requested, partitions(found)) == (ALL, [0, 1, 2, 3])
 
 
 def test_a_worker_reads_the_partitions_that_are_assigned_to_it(be: Any) -> None:

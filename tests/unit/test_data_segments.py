@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import gc
@@ -26,18 +27,15 @@ SIZE = 16 * mmap.PAGESIZE
 
 
 def mappings() -> int:
-    """Segments that this process has mapped."""
     return Path("/proc/self/maps").read_text().count(f"/memfd:{NAME}")
 
 
 def descriptors() -> int:
-    """Segments that this process has open."""
     links = []
     for entry in os.scandir("/proc/self/fd"):
-        try:
+        # The descriptor of the scan itself is not there any more.
+        with contextlib.suppress(FileNotFoundError):
             links.append(os.readlink(entry.path))
-        except FileNotFoundError:
-            continue  # the descriptor of the scan itself
     return sum(link.startswith(f"/memfd:{NAME}") for link in links)
 
 
@@ -62,29 +60,25 @@ def test_a_segment_is_found_by_its_descriptor_and_cannot_be_cut_off() -> None:
     assert fcntl.fcntl(segment.fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK
     with pytest.raises(PermissionError):
         os.ftruncate(segment.fd, 0)
+    # Its memory is allocated when it is made.
+    assert os.fstat(segment.fd).st_blocks * 512 == SIZE
+    assert segment.address % mmap.PAGESIZE == 0
     segment.write(b"here")
     with open(f"/proc/self/fd/{segment.fd}", "rb") as seen:
         assert seen.read(4) == b"here"
 
 
-def test_its_memory_is_allocated_when_it_is_made() -> None:
-    segment = Segment(SIZE)
-    assert os.fstat(segment.fd).st_blocks * 512 == SIZE
-    assert segment.address % mmap.PAGESIZE == 0
-
-
-def test_a_full_machine_is_an_error_when_a_segment_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: int) -> None:
+@pytest.mark.parametrize("full", [True, False], ids=["full machine", "platform without memfd"])
+def test_a_segment_that_cannot_be_made_is_an_error(monkeypatch: pytest.MonkeyPatch, full: bool) -> None:
+    def allocate(*_: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(errors.SharingUnavailableError, match=f"the machine has no {SIZE} bytes left"):
-        Segment(SIZE)
-
-
-def test_a_platform_without_memfd_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "memfd_create")
-    with pytest.raises(errors.SharingUnavailableError, match="no memfd"):
+    if full:
+        monkeypatch.setattr(os, "posix_fallocate", allocate)
+    else:
+        monkeypatch.delattr(os, "memfd_create")
+    text = f"the machine has no {SIZE} bytes left" if full else "no memfd"
+    with pytest.raises(errors.SharingUnavailableError, match=text):
         Segment(SIZE)
 
 

@@ -10,9 +10,8 @@ from row_node import numbers, running, serving_nothing
 from shared_memory_node import Node
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport import batches, choice
+from tensorflow_ignite.data.transport import batches
 from tensorflow_ignite.data.transport.shared import SharedStream
-from tensorflow_ignite.v1 import data_pb2
 
 
 @pytest.fixture
@@ -21,12 +20,17 @@ def node() -> Iterator[Node]:
         yield started
 
 
-def test_an_unused_segment_is_offered_again(node: Node) -> None:
+def numbers_in_turns(stream: SharedStream) -> list[int]:
+    """The values of batches of which each is released before the next one is read."""
     seen = []
-    for batch in SharedStream(node.endpoint, "c"):
+    for batch in stream:
         seen += numbers([batch])
         del batch
-    assert seen == list(range(50_000))
+    return seen
+
+
+def test_an_unused_segment_is_offered_again(node: Node) -> None:
+    assert numbers_in_turns(SharedStream(node.endpoint, "c")) == list(range(50_000))
     assert len({offer.id for offer in node.offers}) <= 3
 
 
@@ -47,12 +51,6 @@ def test_segments_that_come_back_late_are_used_again(node: Node) -> None:
     assert {offer.id for offer in node.offers} == own
 
 
-def test_a_row_that_needs_more_gets_a_larger_segment(node: Node) -> None:
-    node.rows, node.batches, node.result = 100_000, 4, data_pb2.ReadResult(rows=400_000)
-    assert numbers(list(SharedStream(node.endpoint, "c"))) == list(range(400_000))
-    assert max(offer.bytes for offer in node.offers) >= 800_000
-
-
 def test_batches_kept_for_good_have_memory_that_was_never_offered_again(node: Node) -> None:
     kept = list(SharedStream(node.endpoint, "c", keep=lambda _: True))
     assert numbers(kept) == list(range(50_000))
@@ -62,19 +60,10 @@ def test_batches_kept_for_good_have_memory_that_was_never_offered_again(node: No
 
 def test_when_the_budget_is_used_up_segments_are_used_in_turns_again(node: Node) -> None:
     answers = [True] * 5 + [False]
-    seen = []
-    for batch in SharedStream(node.endpoint, "c", keep=lambda _: answers.pop(0)):
-        seen += numbers([batch])
-        del batch
-    assert seen == list(range(50_000))
+    stream = SharedStream(node.endpoint, "c", keep=lambda _: answers.pop(0))
+    assert numbers_in_turns(stream) == list(range(50_000))
     assert not answers
     assert len({offer.id for offer in node.offers if not offer.once}) <= 3
-
-
-def test_the_network_does_not_take_over_when_rows_have_been_given(node: Node) -> None:
-    node.error = "no more descriptors [code=SHARING_UNAVAILABLE]"
-    with pytest.raises(errors.SharingUnavailableError, match="no more descriptors"):
-        list(choice.open_stream(node.endpoint, "c"))
 
 
 def test_nodes_with_and_without_the_service_are_distinguished() -> None:

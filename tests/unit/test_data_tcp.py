@@ -13,7 +13,6 @@ from tcp_node import Node
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import batches, choice, segments, tcp
 from tensorflow_ignite.data.transport.tcp import TcpStream, TcpUnavailableError
-from tensorflow_ignite.v1 import data_pb2
 
 
 @pytest.fixture
@@ -23,7 +22,6 @@ def node() -> Iterator[Node]:
 
 
 def address(batch: pa.RecordBatch) -> int:
-    """Where its values lie."""
     return int(batch["x"].buffers()[1].address)
 
 
@@ -60,11 +58,6 @@ def test_batches_kept_for_good_take_no_memory_that_is_used_in_turns(node: Node) 
     assert own.isdisjoint(address(batch) for batch in kept)
 
 
-def test_batches_larger_than_they_were_meant_to_be_arrive(node: Node) -> None:
-    node.rows, node.batches, node.result = 100_000, 4, data_pb2.ReadResult(rows=400_000)
-    assert numbers(list(TcpStream(node.endpoint, "c"))) == list(range(400_000))
-
-
 def test_where_no_memory_can_be_shared_rows_get_memory_of_their_own(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,15 +68,18 @@ def test_where_no_memory_can_be_shared_rows_get_memory_of_their_own(
     assert numbers(list(TcpStream(node.endpoint, "c"))) == list(range(50_000))
 
 
-def test_a_silent_node_is_an_error(node: Node) -> None:
-    node.batches = 0
-    with pytest.raises(errors.InternalError, match="without the number"):
-        list(TcpStream(node.endpoint, "c"))
-
-
-def test_a_connection_that_ends_within_a_batch_is_an_error(node: Node) -> None:
-    node.cut = True
-    with pytest.raises(errors.InternalError, match="49000 rows arrived of 50000"):
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (("batches", 0), "without the number"),
+        (("cut", True), "49000 rows arrived of 50000"),
+        (("behind", 8), "a batch ends at byte 8008 of memory of 8000"),
+    ],
+    ids=["silent node", "connection that ends within a batch", "layout that leads out of the batch"],
+)
+def test_a_broken_stream_is_an_error(node: Node, fault: tuple[str, object], text: str) -> None:
+    setattr(node, *fault)
+    with pytest.raises(errors.InternalError, match=text):
         list(TcpStream(node.endpoint, "c"))
 
 
@@ -93,12 +89,6 @@ def test_a_connection_that_breaks_alone_ends_the_call(node: Node, monkeypatch: p
     with pytest.raises(errors.ConnectionFailedError, match=r"broke after \d+ rows .*reset"):
         list(TcpStream(node.endpoint, "c"))
     assert node.ended.wait(10)
-
-
-def test_a_layout_that_leads_out_of_the_batch_is_an_error(node: Node) -> None:
-    node.behind = 8
-    with pytest.raises(errors.InternalError, match="a batch ends at byte 8008 of memory of 8000"):
-        list(TcpStream(node.endpoint, "c"))
 
 
 def test_lengths_that_no_node_sends_are_not_believed(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,9 +101,3 @@ def test_a_port_that_cannot_be_reached_is_named(node: Node) -> None:
     node.close_port()
     with pytest.raises(TcpUnavailableError, match=r"no connection to port \d+ .*rows\.port"):
         list(choice.open_stream(node.endpoint, "c", "tcp"))
-
-
-def test_flight_does_not_take_over_when_rows_have_been_given(node: Node) -> None:
-    node.error = "it is gone [code=INTERNAL_ERROR]"
-    with pytest.raises(errors.InternalError, match="it is gone"):
-        list(choice.over_network(node.endpoint, "c", None, None))

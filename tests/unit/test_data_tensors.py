@@ -33,35 +33,36 @@ from tensorflow_ignite.data.epochs.tensors import ALIGNMENT, arrays_of, empty_ar
 
 
 def batch_of(array: pa.Array, metadata: dict[bytes, bytes] | None = None) -> pa.RecordBatch:
-    """A batch with one column, ``c``."""
     return pa.RecordBatch.from_arrays([array], schema=pa.schema([pa.field("c", array.type, metadata=metadata)]))
 
 
 def read(array: pa.Array, nulls: str = "error") -> list[np.ndarray[Any, Any]]:
-    """The arrays of one column."""
     batch = batch_of(array)
     return arrays_of(batch, columns_of(batch.schema, nulls))
 
 
+NUMBERS = [*(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "float32", "float64"]
+
+
 @pytest.mark.parametrize(
-    "dtype",
-    ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"],
+    ("kind", "dtype"),
+    [
+        *((pa.from_numpy_dtype(dtype), dtype) for dtype in NUMBERS),
+        *((kind, "int64") for kind in (pa.timestamp("ms", "UTC"), pa.timestamp("ns", "UTC"), pa.duration("ms"))),
+        *((kind, "int32") for kind in (pa.date32(), pa.time32("ms"))),
+        (pa.time64("ns"), "int64"),
+    ],
+    ids=str,
 )
-def test_numbers_keep_their_type_and_edges_without_a_copy(dtype: str) -> None:
+def test_numbers_and_times_keep_their_type_and_edges_without_a_copy(kind: pa.DataType, dtype: str) -> None:
     limits = np.finfo(dtype) if dtype.startswith("float") else np.iinfo(dtype)
-    array = pa.array(np.array([limits.min, 0, limits.max], dtype))
+    # A time of a day has no others.
+    numbers = [0, 1, 86_399_999] if pa.types.is_time(kind) else [limits.min, 0, limits.max]
+    array = pa.array(np.array(numbers, dtype)).view(kind)
     (values,) = read(array)
     assert columns_of(batch_of(array).schema) == (Column("c", dtype),)
-    assert values.dtype == dtype
-    assert values.tolist() == array.to_pylist()
+    assert (values.tolist(), values.dtype) == (numbers, dtype)
     assert values.ctypes.data == array.buffers()[1].address
-
-
-def test_booleans_and_text_have_their_values() -> None:
-    assert read(pa.array([True, False, True]))[0].tolist() == [True, False, True]
-    assert read(pa.array(["ä", "", "x\0y"]))[0].tolist() == ["ä".encode(), b"", b"x\0y"]
-    assert read(pa.array([b"\xff", b"\0"]))[0].tolist() == [b"\xff", b"\0"]
-    assert read(pa.array(["a"], pa.large_string()))[0].tolist() == [b"a"]
 
 
 def test_lists_of_fixed_length_are_dense_views() -> None:
@@ -82,32 +83,6 @@ def test_a_shape_in_the_metadata_is_the_shape_of_a_row() -> None:
     assert arrays_of(batch, columns)[0].tolist() == np.arange(12).reshape(2, 2, 3).tolist()
     with pytest.raises(errors.SchemaUnknownError, match="6 elements"):
         columns_of(batch_of(array, {SHAPE_KEY: b"[2, 4]"}).schema)
-
-
-def test_lists_of_any_length_are_values_and_splits() -> None:
-    values, splits = read(pa.array([[1, 2], [], [3]]))
-    assert (values.tolist(), splits.tolist(), splits.dtype) == ([1, 2, 3], [0, 2, 2, 3], np.int64)
-    values, outer, inner = read(pa.array([[["a"], []], [], [["b", "c"]]]))
-    assert values.tolist() == [b"a", b"b", b"c"]
-    assert (outer.tolist(), inner.tolist()) == ([0, 2, 2, 3], [0, 1, 1, 3])
-
-
-def test_slices_and_empty_batches_have_their_own_rows_only() -> None:
-    assert read(pa.array([1, 2, 3]).slice(1, 1))[0].tolist() == [2]
-    assert [part.tolist() for part in read(pa.array([[1, 2], [3], [4]]).slice(1, 2))] == [[3, 4], [0, 1, 2]]
-    fixed = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(6)), 2)
-    assert read(fixed.slice(2, 1))[0].tolist() == [[4, 5]]
-    assert [part.tolist() for part in read(pa.array([], pa.list_(pa.int32())))] == [[], [0]]
-    assert read(fixed.slice(0, 0))[0].shape == (0, 2)
-
-
-def test_an_array_keeps_its_memory_alive() -> None:
-    array = pa.array(np.full(1 << 20, 7))
-    (values,) = read(array)
-    del array
-    gc.collect()
-    pa.array(np.zeros(1 << 20, np.int64))
-    assert (values == 7).all()
 
 
 class Lease:
@@ -148,40 +123,10 @@ def test_shared_memory_is_viewed_and_released_when_the_last_array_is_collected(k
     assert given_back() is None
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        pa.array([1, None]),
-        pa.array(["a", None]),
-        pa.array([[1], None]),
-        pa.array([[1, None]]),
-        pa.array([[1, 2], None], pa.list_(pa.int8(), 2)),
-        pa.array([[1, None]], pa.list_(pa.int8(), 2)),
-        pa.array([{"x": 1}, None]),
-        pa.array([{"x": 1}, {"x": None}]),
-        pa.array([[("k", None)]], pa.map_(pa.string(), pa.int8())),
-    ],
-)
-def test_null_in_any_place_is_an_error_that_names_the_column(array: pa.Array) -> None:
+@pytest.mark.parametrize("array", [pa.array([1, None]), pa.array([[1, None]]), pa.array([{"x": 1}, {"x": None}])])
+def test_the_error_of_nulls_names_the_column_and_their_number(array: pa.Array) -> None:
     with pytest.raises(errors.RowMismatchError, match="column 'c' holds 1 null"):
         read(array)
-
-
-def test_temporal_values_are_their_integers_without_a_copy() -> None:
-    for kind, dtype in [
-        (pa.timestamp("ms", "UTC"), "int64"),
-        (pa.timestamp("ns", "UTC"), "int64"),
-        (pa.date32(), "int32"),
-        (pa.time32("ms"), "int32"),
-        (pa.time64("ns"), "int64"),
-        (pa.duration("ms"), "int64"),
-    ]:
-        limits = np.iinfo(dtype)
-        numbers = [0, 1, 86_399_999] if "time" in str(kind)[:5] else [limits.min, -1, limits.max]
-        array = pa.array(np.array(numbers, dtype)).view(kind)
-        (values,) = read(array)
-        assert (values.tolist(), values.dtype) == (numbers, dtype)
-        assert values.ctypes.data == array.buffers()[1].address
 
 
 def test_decimals_are_floats_or_text_whatever_carries_them() -> None:
@@ -369,9 +314,9 @@ def unmasked(tree: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 @given(st.data(), TYPES)
 def test_any_column_has_the_values_and_masks_of_its_rows(data: st.DataObject, kind: pa.DataType) -> None:
     rows = data.draw(st.lists(values_of(kind), max_size=6))
-    start = data.draw(st.integers(0, len(rows)))
-    rows_seen = rows[start:]
-    batch = batch_of(pa.array(rows, kind)).slice(start)
+    start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(rows))] * 2)))
+    rows_seen = rows[start:stop]
+    batch = batch_of(pa.array(rows, kind)).slice(start, stop - start)
     layout = columns_of(batch.schema, "mask")
     arrays = arrays_of(batch, layout)
     assert [str(array.dtype) for array in arrays] == [name.replace("string", "object") for name in types_of(layout)]
@@ -399,7 +344,6 @@ def test_nulls_are_an_error_exactly_when_there_are_some(data: st.DataObject, kin
 
 
 def has_null(value: Any) -> bool:
-    """Whether None is anywhere in it."""
     if isinstance(value, dict):
         value = list(value.values())
     return value is None or (isinstance(value, (list, tuple)) and any(has_null(entry) for entry in value))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import struct
 from decimal import Decimal
 from pathlib import Path
@@ -254,13 +253,6 @@ def test_credentials_are_found_by_their_name_in_this_process_and_in_the_environm
     env = {"IGNITE_DATASET_USERNAME": "other", "IGNITE_DATASET_PASSWORD": "x"}
     assert credentials.from_dataset_environment(env) == Credentials("other", "x")
     assert credentials.store(None) == ""
-
-
-def test_credentials_are_neither_shown_nor_pickled() -> None:
-    mine = Credentials("me", SECRET, key_password=SECRET)
-    assert SECRET not in f"{mine} {mine!r} {[mine]}"
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(mine)
 
 
 def test_a_password_that_pyignite_cannot_send_is_refused_and_not_repeated() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import shared_memory_node
 import tcp_node
-from row_node import RowNode, running, serving_nothing
+from row_node import RowNode, numbers, running, serving_nothing
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import choice
@@ -24,13 +24,11 @@ ANYTHING = data_pb2.ReadCommand()
 
 @pytest.fixture(params=list(NODES))
 def transport(request: pytest.FixtureRequest) -> str:
-    """One way after the other."""
     return str(request.param)
 
 
 @pytest.fixture
 def node(transport: str) -> Iterator[RowNode]:
-    """A node that sends in this way."""
     with running(NODES[transport]()) as started:
         yield started
 
@@ -54,6 +52,19 @@ def test_rows_that_the_node_skipped_are_reported(node: RowNode, transport: str) 
     assert len(list(stream)) == 50
     assert stream.result is not None
     assert stream.result.skipped == 3
+
+
+def test_batches_larger_than_they_were_meant_to_be_arrive(node: RowNode, transport: str) -> None:
+    node.rows, node.batches, node.result = 100_000, 4, data_pb2.ReadResult(rows=400_000)
+    assert numbers(list(choice.open_stream(node.endpoint, "c", transport))) == list(range(400_000))
+
+
+def test_no_other_transport_takes_over_when_rows_have_been_given(node: RowNode, transport: str) -> None:
+    node.error = "it is gone [code=SHARING_UNAVAILABLE]"
+    shared = transport == choice.SHARED
+    stream = choice.open_stream(node.endpoint, "c") if shared else choice.over_network(node.endpoint, "c", None, None)
+    with pytest.raises(errors.SharingUnavailableError, match="it is gone"):
+        list(stream)
 
 
 def test_a_nodes_own_error_ends_a_stream(node: RowNode, transport: str) -> None:
@@ -94,11 +105,6 @@ def test_a_node_that_is_not_there_is_named(transport: str) -> None:
     nobody = Endpoint("127.0.0.1:1", data_pb2.ReadCommand(cache="c"))
     with pytest.raises(errors.ConnectionFailedError, match=r"c was not read to its end: the node at 127\.0\.0\.1:1"):
         list(choice.open_stream(nobody, "c", transport))
-
-
-def test_an_unknown_transport_is_refused() -> None:
-    with pytest.raises(errors.InvalidRequestError, match="transport='pigeon'"):
-        choice.open_stream(Endpoint("h:1", ANYTHING), "c", "pigeon")
 
 
 def test_the_partitions_of_a_node_are_split_among_streams() -> None:

@@ -20,29 +20,22 @@ JAVA_TESTS = (ROOT / "java/src/test/java", ROOT / "java/src/integrationTest/java
 # Documents name files and classes of tests, so that single tests can be merged and renamed without them.
 TEST = r"`(?:tests/\w+/test_\w+\.py|It[A-Z]\w*|[A-Z]\w*Test)`"
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), ROOT / "examples/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EACH_DOCUMENT = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_and_class_of_tests_that_a_document_names_exists(document: Path) -> None:
+@EACH_DOCUMENT
+def test_what_a_document_names_or_links_to_exists_and_no_document_names_a_single_test(document: Path) -> None:
     text = document.read_text()
+    for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", text):
+        assert (document.parent / link).exists(), link
     for file in re.findall(r"\btests/[\w/]+\.py\b", text):
         assert (ROOT / file).is_file(), file
     for name in re.findall(r"`(It[A-Z]\w*|[A-Z]\w*Test)`", text):
         files = [path for folder in JAVA_TESTS for path in folder.rglob(f"{name}.java")]
         assert len(files) == 1, f"{name} is in {files}"
         assert f"class {name} " in files[0].read_text(), name
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_document_names_a_single_test(document: Path) -> None:
     single = r"\w+\.py::\w+|\b(?:It[A-Z]\w*|[A-Z]\w*Test)[.#](?!java\b)[a-z]\w*"
-    assert re.findall(single, document.read_text()) == [], "name the file or the class alone"
-
-
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_every_file_that_a_document_links_to_exists(document: Path) -> None:
-    for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", document.read_text()):
-        assert (document.parent / link).exists(), link
+    assert re.findall(single, text) == [], "name the file or the class alone"
 
 
 def test_the_guarantees_of_storage_are_each_shown_by_a_test() -> None:
@@ -100,7 +93,7 @@ def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
         assert all(len(row) == 3 and all(row) for row in rows), walk
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+@EACH_DOCUMENT
 def test_no_document_uses_words_that_the_glossary_replaces(document: Path) -> None:
     text = document.read_text()
     if document.name == "ARCHITECTURE.md":
@@ -132,7 +125,7 @@ def command_lines(text: str) -> Iterator[list[str]]:
             yield shlex.split(shown.rstrip("\\"))
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+@EACH_DOCUMENT
 def test_every_command_and_option_that_a_document_shows_exists(document: Path) -> None:
     if document.name == "CHANGELOG.md":
         return
@@ -157,7 +150,7 @@ def test_every_command_and_option_that_a_document_shows_exists(document: Path) -
                 break  # what follows the code belongs to the script
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+@EACH_DOCUMENT
 def test_the_python_that_a_document_shows_compiles(document: Path) -> None:
     for source in re.findall(r"(?ms)^( *)```python\n(.*?)\n *```", document.read_text()):
         compile(textwrap.dedent(source[1]), str(document), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

@@ -53,16 +53,11 @@ def java_home(folder: Path, release: str | None) -> Path:
     ],
 )
 def test_the_version_of_java_is_checked(tmp_path, monkeypatch, release, outcome, text) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    check(java.examine_java(), "failed", f"JAVA_HOME={tmp_path}: no Java runtime is there", "Install a JDK or JRE 17")
     monkeypatch.setenv("JAVA_HOME", str(java_home(tmp_path / "jdk", release)))
     remedy = "" if outcome == "ok" else "Install a JDK or JRE 17"
     check(java.examine_java(), outcome, text, remedy)
-
-
-def test_a_java_home_without_java_is_named(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    finding = java.examine_java()
-    check(finding, "failed", f"JAVA_HOME={tmp_path}: no Java runtime is there", "Install a JDK or JRE 17")
-    assert "Install" not in finding.text
 
 
 # Jars
@@ -78,11 +73,8 @@ def jars(folder: Path, contract: str = CONTRACT, *, names: tuple[str, ...] = ("t
     return folder
 
 
-def test_jars_of_the_same_contract_pass(tmp_path) -> None:
+def test_jars_of_the_same_contract_pass_and_missing_and_foreign_ones_are_different_faults(tmp_path) -> None:
     check(java.examine_jars(jars(tmp_path / "jars")), "ok", f"contract {CONTRACT[:12]}")
-
-
-def test_missing_and_foreign_jars_are_different_faults(tmp_path) -> None:
     check(java.examine_jars(tmp_path / "no"), "failed", "holds no tensorflow-ignite-*.jar", f"make -C {ROOT} ")
     other = jars(tmp_path / "other", "ab" * 32)
     check(java.examine_jars(other), "failed", "speaks contract abababababab, the Python beside it", "proto jars")
@@ -125,7 +117,7 @@ def findings(python: str, *, deep: bool = False) -> dict[str, Finding]:
     return {finding.step: finding for finding in interpreter.examine(python, deep=deep)}
 
 
-def test_this_interpreter_is_probed_in_a_process_of_its_own(monkeypatch) -> None:
+def test_this_interpreter_is_probed_in_a_process_of_its_own_unless_another_one_is_named(python, monkeypatch) -> None:
     monkeypatch.delenv("TENSORFLOW_IGNITE_PYTHON", raising=False)
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
     before = "tensorflow" in sys.modules
@@ -133,9 +125,6 @@ def test_this_interpreter_is_probed_in_a_process_of_its_own(monkeypatch) -> None
     check(found["python"], "ok", f"{sys.executable} (this interpreter)")
     check(found["package"], "ok", str(ROOT / "python" / "tensorflow_ignite"))
     assert ("tensorflow" in sys.modules) == before
-
-
-def test_the_option_wins_over_the_interpreter_of_the_environment(python, monkeypatch) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_PYTHON", "/no/such/python")
     (finding,) = interpreter.examine(None, deep=False)
     check(finding, "failed", "there is no interpreter /no/such/python (TENSORFLOW_IGNITE_PYTHON)", "PYTHON=")
@@ -242,16 +231,15 @@ def test_scarce_resources_are_reported_with_the_required_amount(monkeypatch, tmp
     shared, memory, _ = resources.examine()
     check(shared, "failed", "No such file", "mount -t tmpfs")
     check(memory, "failed", "0.1 GiB available below this container's limit of 0.1 GiB", "Give")
-
-
-def test_sufficient_resources_pass(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(resources, "_CGROUP", tmp_path)
+    monkeypatch.undo()
     for name in ("_ENOUGH_SHARED_MEMORY", "_ENOUGH_MEMORY", "_LEAST_MEMORY", "_ENOUGH_FILES"):
         monkeypatch.setattr(resources, name, 0)
     assert [finding.outcome for finding in resources.examine()] == ["ok"] * 3
 
 
 # The configuration
+
+OUR_REGION = 'name="name" value="tensorflow-ignite"'
 
 
 def test_the_example_configuration_passes() -> None:
@@ -271,20 +259,16 @@ def test_the_example_configuration_passes() -> None:
         ("io.tensorflowignite.TensorFlowService", "com.example.Mine", "warning", "names no bean"),
         ('name="maxPerNodeCount" value="1"', 'name="maxPerNodeCount" value="2"', "failed", "maxPerNodeCount of the"),
         ('name="maxPerNodeCount" value="1"', 'name="totalCount" value="1"', "failed", "is not set"),
+        (OUR_REGION, 'name="name" value="other"', "ok", "its files and jobs have no data region of their own"),
     ],
 )
 def test_a_configuration_that_starts_no_service_is_a_fault_with_its_reason(tmp_path, old, new, outcome, text) -> None:
+    (finding,) = configuration.examine(configuration.read(str(tmp_path / "no.xml")))
+    check(finding, "failed", "cannot be read (No such file or directory)", "--config")
     path = tmp_path / "node.xml"
     path.write_text(XML.read_text().replace(old, new))
     (finding,) = configuration.examine(configuration.read(str(path)))
     check(finding, outcome, text)
-
-
-def test_a_configuration_without_a_data_region_of_our_own_says_so(tmp_path) -> None:
-    path = tmp_path / "node.xml"
-    path.write_text(XML.read_text().replace('name="name" value="tensorflow-ignite"', 'name="name" value="other"'))
-    (finding,) = configuration.examine(configuration.read(str(path)))
-    check(finding, "ok", "its files and jobs have no data region of their own")
 
 
 def test_filters_disks_and_ports_of_a_configuration_are_read(tmp_path) -> None:
@@ -311,11 +295,6 @@ def test_filters_disks_and_ports_of_a_configuration_are_read(tmp_path) -> None:
     path.write_text(text.replace("org.apache.ignite.util.AttributeNodeFilter", "com.example.Mine"))
     (finding,) = configuration.examine(configuration.read(str(path)))
     check(finding, "failed", "node filter is a com.example.Mine", "org.apache.ignite.util.AttributeNodeFilter")
-
-
-def test_a_missing_configuration_is_a_fault(tmp_path) -> None:
-    (finding,) = configuration.examine(configuration.read(str(tmp_path / "no.xml")))
-    check(finding, "failed", "cannot be read (No such file or directory)", "--config")
 
 
 # All steps

@@ -324,85 +324,32 @@ SOUND = {
 }
 
 
-def _faults(**changed: str) -> list[str]:
-    sources = SOUND | {name.replace("__", "."): source for name, source in changed.items()}
-    return list(faults(read(sources), GROUND))
-
-
-def test_a_package_in_its_layers_has_no_fault() -> None:
-    assert _faults() == []
-
-
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
         ({"other": ""}, "tensorflow_ignite/other is in no layer"),
         (
-            {"net__channels": "from tensorflow_ignite.data import rows"},
-            r"channels:1 imports data\.rows\. .* only the",
+            {"net__channels": "def f():\n    import tensorflow_ignite.data.rows"},
+            r"net/channels:2 imports data\.rows\. ",
         ),
-        ({"net__channels": "def f():\n    import tensorflow_ignite.data.rows"}, r"net/channels:2 imports data\.rows"),
-        ({"net__channels": "if TYPE_CHECKING:\n    from tensorflow_ignite.data.rows import R"}, r"channels:2 imports"),
         (
             {"net__channels": "import importlib\nX = 'tensorflow_ignite.data.rows'\nimportlib.import_module(X)"},
             "nels:3",
         ),
-        ({"data__rows": "import tensorflow_ignite as tfi"}, "data/rows:1 imports tensorflow_ignite"),
         ({"data__rows": "from tensorflow_ignite import connect"}, "data/rows:1 imports tensorflow_ignite"),
         ({"agent__tasks": "from tensorflow_ignite.net import channels"}, "The layer agent imports only base"),
         ({"data__rows": "import grpc"}, "data/rows:1 imports grpc. By .* it is for net"),
-        ({"data__rows": "from urllib.request import urlopen"}, "imports urllib. By .* it is for no layer"),
         ({"data__rows": "from pyarrow import flight"}, "imports pyarrow.flight"),
-        ({"data__rows": "from os import x\ndef f():\n    import jpype"}, "data/rows:3 imports jpype"),
-        ({"net__other": "import grpc\ngrpc.secure_channel('a', None)"}, "net/other:2 calls grpc.secure_channel"),
         ({"net__other": "from grpc import insecure_channel as c\nc('a')"}, "net/other:2 calls grpc.insecure_channel"),
         ({"net__other": "import socket\nsocket.create_connection(('a', 1))"}, "made by net.sockets alone"),
-        ({"net__other": "import socket\nsocket.socket().connect(('a', 1))"}, "net/other:2 calls socket.socket"),
-        ({"data__rows": "import pyarrow.flight as f\nf.FlightClient('a')"}, "calls pyarrow.flight.FlightClient"),
-        ({"data__rows": "import pyignite\npyignite.Client()"}, "calls pyignite.Client"),
         ({"base__texts": "import time"}, "base/texts:1 imports time. .* pure"),
-        ({"base__texts": "from threading import Lock"}, "imports threading.Lock. .* pure"),
         ({"base__texts": "import datetime\ndatetime.datetime.now()"}, "reads the clock by datetime.datetime.now"),
         ({"base__texts": "from tensorflow_ignite.base import other", "base__other": ""}, "which is not pure"),
         ({"base__a": "from tensorflow_ignite.base import b", "base__b": "import tensorflow_ignite.base.a"}, "a circle"),
     ],
 )
 def test_each_violation_of_a_rule_is_found(changed: dict[str, str], text: str) -> None:
-    found = _faults(**changed)
+    assert list(faults(read(SOUND), GROUND)) == []
+    sources = SOUND | {name.replace("__", "."): source for name, source in changed.items()}
+    found = list(faults(read(sources), GROUND))
     assert any(re.search(text, fault) for fault in found), found
-
-
-def test_a_circle_is_reported_as_the_modules_on_it() -> None:
-    arrows = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set(), "e": {"a"}}
-    assert list(circles(arrows)) == [["b", "c", "b"]]
-
-
-def test_the_list_is_a_table_and_lines() -> None:
-    text = """
-<!-- layers: python -->
-| layer | concern | foreign APIs |
-| --- | --- | --- |
-| `base` | small helpers | |
-| `net` | calls of `nodes` | `grpc`, `pyarrow.flight` |
-| `agent` | tasks | |
-| `tensorflow_ignite` | the names | |
-
-- `agent` imports only: `base`
-- Pure, without gRPC, sockets, clocks and threads: `base`, `net.texts`
-- gRPC channels and Flight clients are made by: `net.channels`
-- TCP connections are opened by: `net.sockets`
-- sockets that listen, or test whether a port is free, are made by: `net.ports`
-- clients of Ignite's thin port are made by: `net.thin`
-<!-- end of the layers: python -->
-"""
-    layers = Layers.parse(text)
-    assert layers.apis == {"base": set(), "net": {"grpc", "pyarrow.flight"}, "agent": set(), "": set()}
-    assert layers.only == {"agent": {"base"}}
-    assert layers.pure == {"base", "net.texts"}
-    assert layers.makers == {
-        "channels": {"net.channels"},
-        "sockets": {"net.sockets"},
-        "ports": {"net.ports"},
-        "thin": {"net.thin"},
-    }
-    assert (layers.of("net.rpc"), layers.of(""), layers.of("other")) == ("net", "", None)

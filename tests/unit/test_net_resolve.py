@@ -28,6 +28,9 @@ def test_the_nearest_to_the_call_decides_the_address(
     given: str | None, env: dict[str, str], expected: tuple[str, ...]
 ) -> None:
     assert resolve.resolve(given, data=True, env=env) == expected
+    # The variables of datasets name no node for other calls.
+    others = {name: value for name, value in env.items() if not name.startswith("IGNITE_DATASET_")}
+    assert resolve.resolve(given, env=env) == resolve.resolve(given, env=others)
 
 
 @pytest.mark.parametrize("data", [False, True])
@@ -38,10 +41,6 @@ def test_a_task_calls_the_node_beside_it_unless_the_call_names_another(
     env = {"TENSORFLOW_IGNITE_ADDRESS": "x:2", "IGNITE_DATASET_HOST": "y"}
     assert resolve.resolve(None, data=data, env=env) == ("beside:1",)
     assert resolve.resolve("h:3", data=data, env=env) == ("h:3",)
-
-
-def test_the_variables_of_datasets_name_no_node_for_other_calls() -> None:
-    assert resolve.resolve(None, env={"IGNITE_DATASET_HOST": "y"}) == ("localhost:10820",)
 
 
 @pytest.mark.parametrize(

@@ -16,16 +16,15 @@ def properties(xml: str, bean: str) -> dict[str, ElementTree.Element]:
 
 
 def test_properties_of_the_service_are_numbers_texts_lists_and_maps() -> None:
-    xml = node_configuration(storageBackups=2, tls="required", access=["a<b read *", "c"], tokens={'e"t': "1&2"})
+    # Spring reads the truth in small letters.
+    xml = node_configuration(
+        storageBackups=2, tls="required", allowUnauthenticated=True, access=["a<b read *", "c"], tokens={'e"t': "1&2"}
+    )
     found = properties(xml, "io.tensorflowignite.TensorFlowService")
-    assert [found[name].findtext(f"{BEANS}value") for name in ("storageBackups", "tls")] == ["2", "required"]
+    texts = [found[name].findtext(f"{BEANS}value") for name in ("storageBackups", "tls", "allowUnauthenticated")]
+    assert texts == ["2", "required", "true"]
     assert [each.text for each in found["access"].iter(f"{BEANS}value")] == ["a<b read *", "c"]
     assert [each.attrib for each in found["tokens"].iter(f"{BEANS}entry")] == [{"key": 'e"t', "value": "1&2"}]
-
-
-def test_truth_is_written_as_spring_reads_it() -> None:
-    found = properties(node_configuration(allowUnauthenticated=True), "io.tensorflowignite.TensorFlowService")
-    assert found["allowUnauthenticated"].findtext(f"{BEANS}value") == "true"
 
 
 def test_without_properties_of_the_service_there_is_only_what_the_node_has() -> None:

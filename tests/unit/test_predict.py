@@ -73,9 +73,9 @@ def test_columns_become_inputs_by_name_or_the_only_one(inputs: Any, columns: lis
     available = pa.schema([field for field in SCHEMA if not columns or field.name in columns])
     found = input_columns(signature(*specs), available, columns, [], SUBJECT)
     assert [column.column for column in found] == chosen
-    assert [column.requested for column in found] == [pa.list_(pa.float64(), 5) if "words" in chosen else None] * len(
-        found
-    )
+    assert {column.requested for column in found} == {pa.list_(pa.float64(), 5) if "words" in chosen else None}
+    if specs[0].shape == (None, 8, 8):
+        assert found[0].array(np.zeros((3, 64), np.uint8)).shape == (3, 8, 8)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,6 @@ def test_columns_that_do_not_fit_are_refused_with_what_the_model_takes(
     with pytest.raises(errors.InvalidRequestError, match=text) as refused:
         input_columns(signature(*specs), available, columns, [], SUBJECT)
     assert f"The model takes {specs[0]}" in str(refused.value)
-
-
-def test_a_list_becomes_the_shape_of_its_input() -> None:
-    (column,) = input_columns(signature(TensorSpec("image", "float32", (None, 8, 8))), SCHEMA, [], ["words"], SUBJECT)
-    assert column.array(np.zeros((3, 64), np.uint8)).shape == (3, 8, 8)
 
 
 @pytest.mark.parametrize(
@@ -183,9 +178,7 @@ def test_results_have_the_key_the_kept_columns_the_outputs_and_their_origin() ->
     ]
     with pytest.raises(errors.RowMismatchError, match=r"has predicted \['z'\], and before \['y'\]"):
         columns.batch(rows, {"z": np.float32([0, 0])}, "m:1", NOW)
-
-
-def test_a_field_of_the_key_is_kept_with_the_key() -> None:
+    # A field of the key is kept with the key.
     assert results(["label", "price"], ["y"], pa.struct([("label", pa.int64())])).schema.names == [
         *("_key", "price", "y", "model_version", "predicted_at")
     ]
@@ -225,9 +218,6 @@ def test_units_have_each_partition_once_and_are_neither_few_nor_many(count: int,
 )
 def test_a_script_may_bind_the_function_in_any_way(source: str) -> None:
     planning.check_script("score.py", source.encode())
-
-
-def test_a_script_without_the_function_is_refused() -> None:
     with pytest.raises(errors.CodeInvalidError, match="no function predict"):
         planning.check_script("score.py", b"def main():\n    predict = 1\n")
 
@@ -340,9 +330,7 @@ def test_a_partition_with_fewer_results_than_it_had_is_not_finished(node: FileSe
     assert later.before({1: 5, 2: 0, 3: 8, 4: 2}) == {1: 5, 2: 0, 3: 7, 4: 2}
     # Lost, not on this node, and with rows of others.
     assert later.before({1: 0, 3: 6, 4: 9}) == {4: 2}
-
-
-def test_the_record_of_a_later_process_counts(node: FileServer) -> None:
+    # The record of a later process counts.
     finished(node, attempt=9).add({1: 5})
     finished(node, attempt=10).add({1: 3})
     finished(node, attempt=10, incarnation=1).add({2: 3})

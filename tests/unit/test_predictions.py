@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -80,13 +79,11 @@ def test_a_node_that_is_reached_may_take_all_the_time_of_a_prediction(mute: str)
         predictions = Predictions((mute, address, address))
         outputs = predictions.predict("m", {"x": [1, 2]}, "", timeout=40)
         assert outputs["x"].tolist() == [1, 2]
-        node.seconds = 60
-        began = time.monotonic()
+        node.seconds = 3600
         with pytest.raises(
             RequestTimeoutError, match=r"model m:1 has not predicted within 1 s. .*Wait longer \(timeout=\)"
         ):
             predictions.predict("m:1", {"x": [1]}, "", timeout=1)
-        assert time.monotonic() - began < 7
         predictions.close()
     # On a busy machine the second one is over before the node has taken it.
     assert node.calls in (1, 2)
@@ -160,12 +157,10 @@ _UNABLE = (
 )
 
 
-def test_a_deployment_that_no_node_can_serve_is_refused_at_once_with_the_reason_of_each_node() -> None:
-    with _served(_Nodes(*_UNABLE)) as address:
-        began = time.monotonic()
-        with pytest.raises(ModelNotServedError) as raised:
-            Deployments((address,)).deploy("m", 4, timeout=60)
-        assert time.monotonic() - began < 30
+@pytest.mark.parametrize("timeout", [3600, 0.1])
+def test_a_deployment_that_no_node_can_serve_is_refused_with_the_reason_of_each_node(timeout: float) -> None:
+    with _served(_Nodes(*_UNABLE)) as address, pytest.raises(ModelNotServedError) as raised:
+        Deployments((address,)).deploy("m", 4, timeout=timeout)
     for text in (
         "model m:4 is not loaded, since no node can serve models: ",
         "node 1f6d20a3 is drained (undo it: tensorflow-ignite drain 1f6d20a3 --undo)",
@@ -177,19 +172,15 @@ def test_a_deployment_that_no_node_can_serve_is_refused_at_once_with_the_reason_
         assert text in str(raised.value)
 
 
-def test_the_reason_is_in_the_error_of_a_short_wait_too() -> None:
-    with _served(_Nodes(*_UNABLE)) as address, pytest.raises(ModelNotServedError, match="node 1f6d20a3 is drained"):
-        Deployments((address,)).deploy("m", 4, timeout=0.1)
-
-
-@pytest.mark.parametrize("able", [_listed("2f"), _listed("2f", pid=0, tensorflow_version="")], ids=["able", "starts"])
-def test_a_deployment_that_a_node_can_serve_is_waited_for(able: job_pb2.Node) -> None:
-    with _served(_Nodes(*_UNABLE, able)) as address, pytest.raises(RequestTimeoutError, match="The nodes go on"):
-        Deployments((address,)).deploy("m", 4, timeout=2.5)
-
-
-def test_who_may_not_see_the_nodes_waits_for_a_deployment() -> None:
-    node = _Nodes(*_UNABLE)
-    node.is_permitted = False
+@pytest.mark.parametrize(
+    ("able", "is_permitted"),
+    [(_listed("2f"), True), (_listed("2f", pid=0, tensorflow_version=""), True), (None, False)],
+    ids=["able", "starts", "not-permitted"],
+)
+def test_a_deployment_that_a_node_can_serve_or_that_cannot_be_seen_is_waited_for(
+    able: job_pb2.Node | None, is_permitted: bool
+) -> None:
+    node = _Nodes(*_UNABLE, *filter(None, [able]))
+    node.is_permitted = is_permitted
     with _served(node) as address, pytest.raises(RequestTimeoutError, match="The nodes go on"):
         Deployments((address,)).deploy("m", 4, timeout=2.5)

@@ -73,13 +73,19 @@ def test_a_part_of_a_block_comes_in_shared_memory(files: Files, node: FileServer
     assert node.sent == 0
 
 
-def test_blocks_travel_in_messages_when_a_node_cannot_share(files: Files, node: FileServer) -> None:
-    node.shares = False
+@pytest.mark.parametrize("whose", ["node", "platform"])
+def test_blocks_travel_in_messages_where_memory_cannot_be_shared(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    if whose == "platform":
+        monkeypatch.delattr(os, "memfd_create")
+    node.shares = whose != "node"
     data = random.Random(3).randbytes(5 * BLOCK)
     write(files, data)
     assert read(files) == data
     assert node.sent == len(data)
-    assert node.calls.count("ShareMemory") == 1, "it would refuse again"
+    # A node would refuse again.
+    assert node.calls.count("ShareMemory") == (whose == "node")
 
 
 def test_memory_is_registered_again_with_a_node_that_has_forgotten_it(files: Files, node: FileServer) -> None:
@@ -188,22 +194,6 @@ def test_memory_that_is_not_used_is_given_back(files: Files, node: FileServer, m
         time.sleep(0.02)
     assert read(files) == bytes(2 * BLOCK)
     assert node.calls.count("ShareMemory") > shared
-
-
-def test_small_blocks_make_no_memory(files: Files, node: FileServer) -> None:
-    write(files, bytes(BLOCK - 1))
-    assert read(files) == bytes(BLOCK - 1)
-    assert not node.memories
-
-
-def test_a_platform_without_such_memory_uses_messages(
-    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "memfd_create")
-    data = random.Random(7).randbytes(3 * BLOCK)
-    write(files, data)
-    assert read(files) == data
-    assert "ShareMemory" not in node.calls
 
 
 def test_a_forked_child_has_memory_of_its_own(files: Files, node: FileServer) -> None:

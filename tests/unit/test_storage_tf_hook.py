@@ -70,15 +70,6 @@ def test_the_order_of_the_imports_does_not_matter(python: Run) -> None:
     assert python("import tensorflow_ignite, tensorflow.below, tensorflow" + after) == ["['plugin.so']", "1"]
 
 
-def test_nothing_is_imported_without_need(python: Run) -> None:
-    code = """
-import sys, tensorflow_ignite
-print(*[name for name in sys.modules if name.split(".")[0] in ("tensorflow", "grpc", "google", "fsspec", "numpy")])
-print("tensorflow_ignite.storage.tf.scheme" in sys.modules)
-"""
-    assert python(code) == ["False"]
-
-
 def test_the_finder_is_removed_and_the_module_is_unchanged(python: Run) -> None:
     code = """
 import importlib.util, sys
@@ -117,17 +108,6 @@ print(tensorflow.loaded)
         "broken",
         "['plugin.so']",
     ]
-
-
-def test_without_tensorflow_the_usual_import_error_is_raised(python: Run, tmp_path: Path) -> None:
-    code = """
-import sys
-sys.path = [entry for entry in sys.path if not entry.endswith(%r)]
-sys.path_importer_cache.clear()
-import tensorflow_ignite, importlib.util
-print(importlib.util.find_spec("tensorflow") is None or "installed")
-"""
-    assert python(code % tmp_path.name)[0] in ("True", "installed")
 
 
 def test_threads_that_import_at_once_register_once(python: Run) -> None:

@@ -6,13 +6,13 @@ import contextlib
 import itertools
 import json
 import random
-import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
-from google.protobuf import json_format
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,14 +24,13 @@ from tensorflow_ignite.errors import (
     InvalidRequestError,
     TensorFlowIgniteError,
 )
-from tensorflow_ignite.task import CONTEXT_VARIABLE
-from tensorflow_ignite.train import directory, progress
+from tensorflow_ignite.task import CONTEXT_VARIABLE, Task
+from tensorflow_ignite.train import directory
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.directory import CheckpointDirectory
 from tensorflow_ignite.train.fence import SERIES, Fence, Writer
 from tensorflow_ignite.train.saver import CheckpointSaver
 from tensorflow_ignite.train.schedule import CheckpointSchedule
-from tensorflow_ignite.v1 import job_pb2
 
 
 class Clock:
@@ -47,53 +46,36 @@ class Clock:
 # When
 
 
-def saved_at(due: CheckpointSchedule, steps: range) -> list[int]:
-    """The steps after which a checkpoint is saved."""
-    saved = []
+@pytest.mark.parametrize(
+    ("begin", "steps", "saved"),
+    [(0, range(1, 35), [10, 20, 30]), (0, range(7, 50, 7), [14, 21, 35, 42]), (20, range(21, 45), [30, 40])],
+    ids=["each step", "leaps", "after a resume"],
+)
+def test_a_save_is_due_when_a_multiple_of_the_steps_was_passed(begin: int, steps: range, saved: list[int]) -> None:
+    due = CheckpointSchedule(every_steps=10)
+    due.start(begin)
+    found = []
     for step in steps:
         if due.check(step):
-            saved.append(step)
+            found.append(step)
             due.start(step)
-    return saved
-
-
-def test_a_save_is_due_at_every_multiple_of_the_steps() -> None:
-    assert saved_at(CheckpointSchedule(every_steps=10), range(1, 35)) == [10, 20, 30]
-
-
-def test_a_save_is_due_when_a_multiple_was_passed_by_leaps() -> None:
-    assert saved_at(CheckpointSchedule(every_steps=10), range(7, 50, 7)) == [14, 21, 35, 42]
-
-
-def test_after_a_resume_the_multiples_are_the_same() -> None:
-    due = CheckpointSchedule(every_steps=10)
-    due.start(20)
-    assert saved_at(due, range(21, 45)) == [30, 40]
+    assert found == saved
 
 
 def test_a_save_is_due_when_the_seconds_have_passed_since_the_last_one_ended() -> None:
-    clock = Clock()
-    due = CheckpointSchedule(every_seconds=5, clock=clock)
-    clock.now += 4.9
-    assert not due.check(1)
-    clock.now += 0.2
-    assert due.check(2)
-    clock.now += 3  # the save itself takes long
-    due.start(2)
-    clock.now += 4.9
-    assert not due.check(3)
-
-
-def test_the_default_is_a_minute() -> None:
-    clock = Clock()
-    due = CheckpointSchedule.of(None, None)
-    due._clock = clock
-    due.start(0)
-    clock.now += 59
-    assert not due.check(1)
-    clock.now += 1
-    assert due.check(2)
     assert CheckpointSchedule.of(7, None)._every_seconds is None
+    # The default is a minute.
+    for due, seconds in ((CheckpointSchedule(every_seconds=5), 5), (CheckpointSchedule.of(None, None), 60)):
+        due._clock = clock = Clock()
+        due.start(0)
+        clock.now += seconds - 0.1
+        assert not due.check(1)
+        clock.now += 0.2
+        assert due.check(2)
+        clock.now += 3  # the save itself takes long
+        due.start(2)
+        clock.now += seconds - 0.1
+        assert not due.check(3)
 
 
 @given(
@@ -157,16 +139,16 @@ def test_workers_exchange_rarely_and_save_on_time() -> None:
     assert len(met) / len(saves) < 25
 
 
-@pytest.mark.parametrize("steps", [0, -1, 1.5])
-def test_steps_that_are_no_number_of_steps_are_refused(steps: float) -> None:
-    with pytest.raises(InvalidRequestError, match=r"every_steps=.* Give a whole number above 0"):
-        CheckpointSchedule(every_steps=steps)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("seconds", [0, -1.0, float("inf"), float("nan")])
-def test_seconds_that_are_no_time_are_refused(seconds: float) -> None:
-    with pytest.raises(InvalidRequestError, match=r"every_seconds=.* Give a number above 0"):
-        CheckpointSchedule(every_seconds=seconds)
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        *(("every_steps", steps) for steps in (0, -1, 1.5)),
+        *(("every_seconds", seconds) for seconds in (0, -1.0, float("inf"), float("nan"))),
+    ],
+)
+def test_an_interval_of_no_steps_or_no_time_is_refused(name: str, wrong: float) -> None:
+    with pytest.raises(InvalidRequestError, match=rf"{name}=.* Give a (whole )?number above 0"):
+        CheckpointSchedule(**{name: wrong})  # type: ignore[arg-type]
 
 
 # Who
@@ -202,22 +184,25 @@ def fence(files: Files, attempt: int, *, incarnation: int = 0, job: str = "7f3a"
     return Fence("/ckpt/", Writer(job, attempt, incarnation, run or f"{job}-{attempt}-{incarnation}"), files)
 
 
-def test_the_directory_records_which_attempt_writes() -> None:
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        ({"attempt": 1}, {"attempt": 2}, r"attempt 1 .* of job 7f3a saves no .* has been replaced"),
+        ({"attempt": 1}, {"attempt": 1, "incarnation": 1}, r"attempt 1 .* of job 7f3a saves no .* has been replaced"),
+        ({"attempt": 5}, {"attempt": 1, "job": "beef"}, "Without --checkpoint-directory each job has one of its own"),
+        ({"attempt": 0, "job": "", "run": "a"}, {"attempt": 0, "job": "", "run": "b"}, r"outside any job \(b\)"),
+    ],
+    ids=["attempt", "incarnation", "job", "outside jobs"],
+)
+def test_a_process_cannot_save_once_a_later_one_has_begun(first: Any, second: Any, text: str) -> None:
     files = Files()
-    fence(files, 2).claim()
-    assert json.loads(files["/ckpt/attempt"])["attempt"] == 2
-
-
-@pytest.mark.parametrize(("attempt", "incarnation"), [(2, 0), (1, 1)])
-def test_an_earlier_process_cannot_save_once_a_later_one_has_begun(attempt: int, incarnation: int) -> None:
-    files = Files()
-    first, second = fence(files, 1), fence(files, attempt, incarnation=incarnation)
-    first.claim()
-    first.check()
-    second.claim()
-    with pytest.raises(TensorFlowIgniteError, match=r"attempt 1 .* of job 7f3a saves no .* has been replaced"):
-        first.check()
-    second.check()
+    old, new = fence(files, **first), fence(files, **second)
+    old.claim()
+    old.check()
+    new.claim()
+    with pytest.raises(TensorFlowIgniteError, match=text):
+        old.check()
+    new.check()
 
 
 def test_an_earlier_process_that_comes_late_does_not_take_the_directory_back() -> None:
@@ -228,32 +213,19 @@ def test_an_earlier_process_that_comes_late_does_not_take_the_directory_back() -
     assert json.loads(files["/ckpt/attempt"])["attempt"] == 3
 
 
-def test_another_job_continues_from_a_directory_and_the_first_gets_an_error() -> None:
+def test_a_marker_that_is_gone_is_written_again_and_its_owner_may_be_replaced() -> None:
     files = Files()
-    old, new = fence(files, 5), fence(files, 1, job="beef")
+    old, new = fence(files, 1), fence(files, 2)
     old.claim()
-    new.claim()
-    new.check()
-    with pytest.raises(TensorFlowIgniteError, match="Without --checkpoint-directory each job has one of its own"):
-        old.check()
-
-
-def test_processes_outside_jobs_are_distinguished() -> None:
-    files = Files()
-    first, second = fence(files, 0, job="", run="a"), fence(files, 0, job="", run="b")
-    first.claim()
-    second.claim()
-    with pytest.raises(TensorFlowIgniteError, match=r"outside any job \(b\)"):
-        first.check()
-
-
-def test_a_marker_that_was_removed_is_written_again() -> None:
-    files = Files()
-    only = fence(files, 1)
-    only.claim()
     files.clear()
-    only.check()
+    old.check()
     assert "/ckpt/attempt" in files
+    files.lost["/ckpt/attempt"] = "block 0 is lost"
+    new.claim()
+    files.lost.clear()
+    with pytest.raises(AttemptSupersededError):
+        old.check()
+    new.check()
 
 
 @pytest.mark.parametrize("text", ["hello", "[]", '{"job": "x"}'])
@@ -262,18 +234,6 @@ def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> Non
     with pytest.raises(TensorFlowIgniteError, match="/ckpt/attempt does not name the process"):
         fence(files, 1).claim()
     assert files["/ckpt/attempt"] == text
-
-
-def test_a_marker_that_is_lost_is_written_again_and_its_owner_is_replaced() -> None:
-    files = Files()
-    old, new = fence(files, 1), fence(files, 2)
-    old.claim()
-    files.lost["/ckpt/attempt"] = "block 0 is lost"
-    new.claim()
-    files.lost.clear()
-    with pytest.raises(AttemptSupersededError):
-        old.check()
-    new.check()
 
 
 # Which
@@ -291,26 +251,16 @@ def saved(*numbers: int, shards: int = 1, pointer_to: int | None = None) -> File
     return files
 
 
-def whole(files: Files) -> list[int]:
-    return list(CheckpointDirectory("/ckpt/", files).whole())
-
-
-def test_checkpoints_are_found_newest_first() -> None:
-    assert whole(saved(9, 10, 8)) == [10, 9, 8]
-    assert whole(saved()) == []
-    assert CheckpointDirectory("/ckpt", saved()).numbers == []
-
-
-@pytest.mark.parametrize("loss", ["removed", "lost", "empty", "foreign"])
-def test_checkpoints_are_found_without_the_file_that_names_them(loss: str) -> None:
-    files = saved(1, 2)
+@pytest.mark.parametrize("loss", ["none", "removed", "lost", "empty", "foreign"])
+def test_checkpoints_are_found_newest_first_also_without_the_file_that_names_them(loss: str) -> None:
+    files = saved(9, 10, 8)
     if loss == "removed":
         del files["/ckpt/checkpoint"]
     elif loss == "lost":
         files.lost["/ckpt/checkpoint"] = "block 0 is lost"
-    else:
+    elif loss != "none":
         files["/ckpt/checkpoint"] = "" if loss == "empty" else "not a list"
-    assert whole(files) == [2, 1]
+    assert list(CheckpointDirectory("/ckpt/", files).whole()) == [10, 9, 8]
 
 
 @pytest.mark.parametrize("name", ["ckpt-3.index", "ckpt-3.data-00000-of-00002", "ckpt-3.data-00001-of-00002"])
@@ -332,8 +282,10 @@ def test_a_checkpoint_without_all_its_files_is_passed_over_and_named(
 
 
 def test_the_files_of_an_unfinished_save_are_no_checkpoint() -> None:
-    files = Files({"/ckpt/ckpt-1.data-00000-of-00001": "", "/ckpt/ckpt-2_temp/": "", "/ckpt/attempt": "{}"})
-    assert CheckpointDirectory("/ckpt", files).numbers == []
+    unfinished = {"/ckpt/ckpt-1.data-00000-of-00001": "", "/ckpt/ckpt-2_temp/": "", "/ckpt/attempt": "{}"}
+    for files in (Files(), Files(unfinished)):
+        found = CheckpointDirectory("/ckpt", files)
+        assert (found.numbers, list(found.whole())) == ([], [])
 
 
 def test_checkpoints_that_are_named_and_missing_do_not_make_a_directory_empty() -> None:
@@ -406,17 +358,13 @@ def test_a_later_checkpoint_of_another_program_is_named_when_it_is_not_restored(
 # Names
 
 
-def test_the_first_process_in_a_directory_counts_from_one() -> None:
-    assert saver(Files(), 1).last_number == 0
-    assert saver(Files(), 0, job="").last_number == 0
-
-
-def test_each_later_process_has_later_numbers_of_its_own() -> None:
+def test_the_first_process_counts_from_one_and_each_later_one_has_later_numbers_of_its_own() -> None:
     files = Files()
     last = [
         saver(files, attempt, incarnation=incarnation).last_number
         for attempt, incarnation in ((1, 0), (1, 1), (2, 0), (2, 1), (7, 0))
     ]
+    assert last[0] == saver(Files(), 0, job="").last_number == 0
     last += [saver(files, 1, job="beef").last_number, saver(files, 0, job="").last_number]
     last += [saver(files, 0, job="").last_number]
     assert all(later - earlier >= SERIES for earlier, later in itertools.pairwise(last))
@@ -479,11 +427,10 @@ def test_what_a_killed_process_left_is_removed() -> None:
     assert directory.numbers(files.names("/ckpt")) == {1, 2, new.last_number + 1}
 
 
-class SteppedFiles(Files):
+class SteppedFiles:
     """Files of a process that stands still before one of its operations, until it is continued."""
 
     def __init__(self, shared: Files) -> None:
-        super().__init__()
         self.shared = shared
         self.left = -1
         self.stands = threading.Event()
@@ -496,26 +443,11 @@ class SteppedFiles(Files):
         self.left -= 1
         return self.shared
 
-    def names(self, directory: str) -> list[str]:
-        return self._operation().names(directory)
-
-    def read(self, path: str) -> str | None:
-        return self._operation().read(path)
-
-    def replace(self, path: str, text: str, series: int) -> None:
-        self._operation().replace(path, text, series)
-
-    def remove(self, path: str) -> None:
-        self._operation().remove(path)
-
-    def fault(self, path: str) -> str:
-        return self._operation().fault(path)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._operation(), name)
 
     def __setitem__(self, path: str, text: str) -> None:
         self._operation()[path] = text
-
-    def pop(self, path: str) -> str:  # type: ignore[override]
-        return self._operation().pop(path)
 
 
 class OldAttempt(threading.Thread):
@@ -583,31 +515,19 @@ def test_wherever_an_earlier_process_stands_still_nothing_of_a_later_one_is_lost
     assert stop_before > 20
 
 
-# Directories, and reports to the job
+# Directories
 
 
-@pytest.fixture
-def in_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A task of a job."""
+def test_the_directory_is_the_jobs_unless_the_script_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Outside a job there is no default.
+    assert find_directory(None) == ""
     path = tmp_path / "context.json"
-    path.write_text(
-        '{"jobId": "7f3a", "attempt": 1, "role": "WORKER", "kind": "MULTI_WORKER_MIRRORED", '
-        '"checkpointDirectory": "ignite:///jobs/7f3a/checkpoints"}'
-    )
+    path.write_text('{"jobId": "7f3a", "attempt": 1, "checkpointDirectory": "ignite:///jobs/7f3a/checkpoints"}')
     monkeypatch.setenv(CONTEXT_VARIABLE, str(path))
-    return path
-
-
-@pytest.mark.usefixtures("in_job")
-def test_the_directory_is_the_jobs_unless_the_script_names_one() -> None:
     assert find_directory(None) == "ignite:///jobs/7f3a/checkpoints"
     assert find_directory("/other") == "/other"
     assert find_directory("IGNITE:////other//x/") == "ignite:///other/x"
     assert find_directory("") == ""
-
-
-def test_outside_a_job_there_is_no_default_directory() -> None:
-    assert find_directory(None) == ""
 
 
 def test_a_callback_that_would_never_save_is_refused() -> None:
@@ -615,37 +535,12 @@ def test_a_callback_that_would_never_save_is_refused() -> None:
         train.CheckpointCallback(every_epoch=False)
 
 
-def test_a_callback_imports_no_keras() -> None:
-    before = {"keras", "tf_keras"} & set(sys.modules)
-    train.CheckpointCallback(every_steps=5)
-    assert {"keras", "tf_keras"} & set(sys.modules) == before
-
-
-def test_a_checkpoint_is_reported_at_once_and_with_every_later_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_evaluator_that_runs_the_training_is_refused_before_it_takes_the_directory(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def reported() -> job_pb2.Progress:
-        return json_format.Parse(file.read_text(), job_pb2.Progress())
-
-    file = tmp_path / "progress.json"
-    monkeypatch.setenv("TENSORFLOW_IGNITE_PROGRESS", str(file))
-    monkeypatch.setattr(progress, "_writer", progress._Writer())
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_WRITES", 3600.0)
-    progress.report_checkpoint(resumed_from_step=80)
-    assert (reported().step, reported().resumed_from_step, reported().checkpoint_step) == (80, 80, 0)
-    train.report(100, 200, loss=0.5)
-    progress.report_checkpoint(checkpoint_step=100)
-    last = reported()
-    assert (last.step, last.total_steps, last.metrics["loss"]) == (100, 200, 0.5)
-    assert (last.resumed_from_step, last.checkpoint_step) == (80, 100)
-    train.report(101, 200, force=True, accuracy=1.0)
-    last = reported()
-    assert (last.step, last.resumed_from_step, last.checkpoint_step) == (101, 80, 100)
-    assert list(last.metrics) == ["accuracy"]
-    # A second training of the process: the steps of the first one are none of it.
-    progress.report_checkpoint(resumed_from_step=20)
-    assert (reported().step, reported().resumed_from_step) == (20, 20)
-    train.busy(900)
-    progress.report_checkpoint(resumed_from_step=0)
-    assert (reported().step, reported().resumed_from_step) == (0, 0)
-    assert reported().busy_until_nanos
+    # The package has a function of this name.
+    module = import_module("tensorflow_ignite.train.checkpoint")
+    here = Task(in_job=True, job_id="7f3a", role="evaluator", checkpoint_directory="/ckpt")
+    monkeypatch.setattr(module, "current", lambda: here)
+    with pytest.raises(TensorFlowIgniteError, match=r"An evaluator saves none.*use tfi\.train\.evaluate"):
+        module.checkpoint(model=object())

@@ -54,13 +54,12 @@ def read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], dict[s
         accumulator = accumulators.EventAccumulator(str(tmp_path))
         accumulator.Reload()
         tags = accumulator.Tags()["tensors"]
-        return {tag: [(each.step, _value(each)) for each in accumulator.Tensors(tag)] for tag in tags}
+        return {
+            tag: [(each.step, float(each.tensor_proto.float_val[0])) for each in accumulator.Tensors(tag)]
+            for tag in tags
+        }
 
     return points
-
-
-def _value(point: Any) -> float:
-    return float(point.tensor_proto.float_val[0])
 
 
 def attempt(folder: Path, number: int) -> Curves:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -13,10 +12,11 @@ from tensorflow_ignite.train import keras3
 STEPS = 6
 
 
-def epoch_iterator() -> Any:
-    """A class with what is changed of that of Keras."""
-
+@pytest.mark.parametrize("executions", [1, 2])
+def test_only_the_first_epoch_of_a_resumed_fit_skips_steps(executions: int) -> None:
     class TFEpochIterator:
+        """Has what is changed of that of Keras."""
+
         def __init__(self, draw: Callable[[], object] = lambda: None) -> None:
             # Keras draws a batch of a generator here.
             draw()
@@ -25,17 +25,11 @@ def epoch_iterator() -> Any:
             yield from range(STEPS)
 
     keras3._skip_steps(TFEpochIterator)
-    return TFEpochIterator
-
-
-@pytest.mark.parametrize("executions", [1, 2])
-def test_only_the_first_epoch_of_a_resumed_fit_skips_steps(executions: int) -> None:
-    kind = epoch_iterator()
     model = SimpleNamespace(steps_per_execution=executions)
     token = keras3._training.set([])
     try:
-        batches = kind(draw=kind)
-        validation = kind()
+        batches = TFEpochIterator(draw=TFEpochIterator)
+        validation = TFEpochIterator()
         keras3.start_at(model, 3, 4)
     finally:
         keras3._training.reset(token)

@@ -117,21 +117,6 @@ def test_the_first_worker_proposes_the_next_step_and_waits_until_all_agree() -> 
     assert [worker.finish(9) for worker in (first, second)] == [Decision.SAVE] * 2
 
 
-def test_a_worker_that_has_done_the_proposed_step_proposes_a_later_one() -> None:
-    first, second = (Agreement(leads=index == 0, alone=False) for index in range(2))
-    first.receive(0, False)
-    assert first.finish(8) is Decision.WAIT
-    second.finish(11)
-    second.receive(9, False)
-    assert second.proposal == 12
-    first.receive(12, False)
-    assert first.proposal == 12
-    first.receive(12, True)
-    second.receive(12, True)
-    assert first.finish(8) is Decision.GO_ON
-    assert [worker.finish(12) for worker in (first, second)] == [Decision.SAVE] * 2
-
-
 def test_steps_that_are_executed_together_end_at_their_last_one() -> None:
     first = Agreement(leads=True, alone=False)
     first.receive(0, False)
@@ -139,13 +124,6 @@ def test_steps_that_are_executed_together_end_at_their_last_one() -> None:
     first.receive(21, True)
     assert first.finish(20) is Decision.GO_ON
     assert first.finish(30) is Decision.SAVE
-
-
-def test_a_single_worker_saves_at_once() -> None:
-    alone = Agreement(leads=True, alone=True)
-    assert alone.finish(3) is Decision.GO_ON
-    alone.receive(0, False)
-    assert alone.finish(4) is Decision.SAVE
 
 
 # The process: files and signals
@@ -219,24 +197,18 @@ def new_script(tmp_path: Path):
         script.close()
 
 
-def test_a_process_saves_when_its_agent_plans_the_end_and_ends_when_the_agent_says_so(new_script) -> None:
+def test_sigterm_from_outside_requests_an_end_of_the_job_which_the_agent_plans_and_carries_out(new_script) -> None:
     script = new_script()
     script.until("ready")
+    for _ in range(2):
+        script.process.send_signal(signal.SIGTERM)
+        script.until("terminated")
     script.command.plan(0, False)
     assert script.line().startswith("saved")
     script.until("saved")
     script.command.stop()
     script.process.send_signal(signal.SIGTERM)
     assert script.process.wait() == -signal.SIGTERM
-
-
-def test_sigterm_from_outside_asks_the_job_for_an_end_and_the_process_goes_on(new_script) -> None:
-    script = new_script()
-    script.process.send_signal(signal.SIGTERM)
-    script.until("terminated")
-    script.process.send_signal(signal.SIGTERM)
-    script.command.plan(0, False)
-    assert script.line().startswith("saved")
 
 
 def test_a_handler_of_the_script_runs_when_the_agent_ends_it_and_not_before(new_script) -> None:

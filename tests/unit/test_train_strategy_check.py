@@ -15,46 +15,46 @@ class OneDeviceStrategy:
     """Has the name of TensorFlow's class."""
 
 
+def of_job(kind: JobKind, role: str = "worker", num_workers: int = 1) -> Task:
+    return Task(in_job=True, job_id="7f3a", role=role, kind=kind, num_workers=num_workers)
+
+
 @pytest.mark.parametrize(
-    ("kind", "role", "strategy", "reason"),
+    ("here", "strategy", "reason"),
     [
-        ("mirrored", "worker", object(), "uses no strategy .* without it its process would compute on one of"),
-        ("central-storage", "worker", OneDeviceStrategy(), "with another strategy its process would compute on one"),
-        ("multi-worker-mirrored", "worker", object(), "without it each process would train a model of its own"),
-        ("parameter-server", "client", object(), "without it the workers and the parameter servers would have nothing"),
+        (of_job("mirrored"), object(), "uses no strategy .* without it its process would compute on one of"),
+        (of_job("central-storage"), OneDeviceStrategy(), "with another strategy its process would compute on one"),
+        (of_job("multi-worker-mirrored"), object(), "without it each process would train a model of its own"),
+        (
+            of_job("parameter-server", "client"),
+            object(),
+            "without it the workers and the parameter servers would have nothing",
+        ),
     ],
 )
 def test_the_reason_is_that_of_the_kind(
-    monkeypatch: pytest.MonkeyPatch, kind: JobKind, role: str, strategy: object, reason: str
+    monkeypatch: pytest.MonkeyPatch, here: Task, strategy: object, reason: str
 ) -> None:
-    here = Task(in_job=True, job_id="7f3a", role=role, kind=kind)
     monkeypatch.setattr(task, "current", lambda: here)
     with pytest.raises(TensorFlowIgniteError, match=reason):
         strategy_check.check_fit(strategy)
 
 
 @pytest.mark.parametrize(
-    ("kind", "role", "num_workers", "gpus", "says"),
+    ("here", "gpus", "says"),
     [
-        ("multi-worker-mirrored", "worker", 3, "", "each process would train a model of its own"),
-        ("multi-worker-mirrored", "worker", 1, "", ""),
-        ("mirrored", "worker", 1, "0,1", "its process would compute on one of its devices only"),
-        ("mirrored", "worker", 1, "0", ""),
-        ("parameter-server", "client", 2, "", "the parameter servers would have nothing to do"),
-        ("parameter-server", "worker", 2, "", ""),
-        ("custom", "worker", 3, "0,1", ""),
+        (of_job("multi-worker-mirrored", num_workers=3), "", "each process would train a model of its own"),
+        (of_job("multi-worker-mirrored"), "", ""),
+        (of_job("mirrored"), "0,1", "its process would compute on one of its devices only"),
+        (of_job("mirrored"), "0", ""),
+        (of_job("parameter-server", "client", 2), "", "the parameter servers would have nothing to do"),
+        (of_job("parameter-server", num_workers=2), "", ""),
+        (of_job("custom", num_workers=3), "0,1", ""),
     ],
 )
 def test_a_loop_that_reports_steps_without_a_strategy_is_warned_once(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    kind: JobKind,
-    role: str,
-    num_workers: int,
-    gpus: str,
-    says: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Task, gpus: str, says: str
 ) -> None:
-    here = Task(in_job=True, job_id="7f3a", role=role, kind=kind, num_workers=num_workers)
     monkeypatch.setattr(task, "current", lambda: here)
     monkeypatch.setattr(strategy_check, "_has_warned", False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from google.protobuf import json_format
@@ -36,6 +38,10 @@ def test_rates_are_those_of_the_time_between_samples() -> None:
     assert training.train(0, 0) is None
     assert training.train(0.5, 5, rows=500) is None
     assert training.train(1.5, 20, rows=1500, waited=0.5) == (10, 1000, 0.25)
+    several = Training()
+    several.train(0, 0)
+    # Waits of several datasets are at most the whole time.
+    assert several.train(2, 1, waited=7) == (0.5, 0, 1)
 
 
 def test_an_earlier_speed_is_forgotten() -> None:
@@ -80,31 +86,34 @@ def test_another_training_of_the_same_process_begins_anew() -> None:
     assert training.train(2, 10) == (5, 0, 0)
 
 
-def test_waits_of_several_datasets_are_at_most_the_whole_time() -> None:
-    training = Training()
-    training.train(0, 0)
-    assert training.train(2, 1, waited=7) == (0.5, 0, 1)
-
-
-def test_a_prefetcher_counts_the_time_without_a_batch() -> None:
-    go_on = threading.Event()
+def test_a_prefetcher_counts_the_time_without_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on, now = threading.Event(), [100.0]
+    monkeypatch.setattr(input_totals, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    shown: list[float] = []
 
     def items():
         yield "first"
         go_on.wait()
         yield "second"
 
+    def pass_time() -> None:
+        while not input_totals._waits:
+            time.sleep(0.01)
+        now[0] += 2
+        # A wait counts while it lasts.
+        shown.append(input_totals.totals().waited - before)
+        now[0] += 1
+        go_on.set()
+
     prefetcher = prefetch.Prefetcher(items(), lambda: None)
     prefetcher.start()
     assert prefetcher.take() == "first"
     before = input_totals.totals().waited
-    shown: list[float] = []
-    # A wait counts while it lasts.
-    threading.Timer(0.2, lambda: shown.append(input_totals.totals().waited - before)).start()
-    threading.Timer(0.3, go_on.set).start()
+    clock = threading.Thread(target=pass_time)
+    clock.start()
     assert prefetcher.take() == "second"
-    assert shown == pytest.approx([0.2], abs=0.15)
-    assert input_totals.totals().waited - before == pytest.approx(0.3, abs=0.2)
+    assert [*shown, input_totals.totals().waited - before] == pytest.approx([2, 3])
+    clock.join()
     prefetcher.join()
 
 

@@ -10,18 +10,7 @@ import pytest
 
 from tensorflow_ignite.data.epochs.tensor_schema import TYPE_KEY, Column, columns_of
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs" / "types.md"
-JAVA = ROOT / "java/src/main/java/io/tensorflowignite/data/schema/ColumnTypes.java"
-
-# What the comment of the node's table calls them.
-GROUPS = {
-    "arrays of these, except byte[]": "T[]",
-    "other primitive arrays, String[]": "T[]",
-    "Object[], collections": "Object[]",
-    "maps": "Map",
-    "nested objects": "object",
-}
+DOCS = Path(__file__).parents[2] / "docs" / "types.md"
 
 # Any types stand in the table for those of which lists, maps and objects are made.
 STANDINS = {"T": pa.int32(), "U": pa.float64(), "K": pa.string(), "V": pa.bool_()}
@@ -82,19 +71,3 @@ def test_the_tensor_in_the_table_is_that_which_the_code_makes(row: list[str]) ->
     metadata = {TYPE_KEY: types[1].encode()} if "marked" in row[2] else None
     (column,) = columns_of(pa.schema([pa.field("c", arrow(types[0]), metadata=metadata)]))
     assert said(row[3]) == tensor(column)
-
-
-def test_the_node_lists_the_same_types() -> None:
-    documented: dict[str, set[str]] = {}
-    for row in table():
-        name = re.sub(r"\(.*\)| of one length", "", row[0]).strip("`").split(".")[-1]
-        names = {name, row[0].strip("`")}
-        for each in names:
-            documented.setdefault(each, set()).update(re.findall(r"`(\w+)", row[2])[:1])
-    comment = JAVA.read_text().split("<pre>", 1)[1].split("* Arrow, ", 1)[0]
-    lines = re.findall(r"^ \* (\S.*?) {2,}(\S.*)$", comment, re.MULTILINE)[1:]
-    assert len(lines) >= 4
-    for cell, types in lines:
-        ignite, kinds = ([GROUPS[cell]] if cell in GROUPS else cell.split()), types.split()
-        for name, kind in zip(ignite, kinds if len(ignite) > 1 else kinds[:1], strict=True):
-            assert re.findall(r"^\w+", kind)[0] in documented[name], (name, kind)

@@ -91,18 +91,26 @@ def explanation(limits: TaskLimits, exit_code: int, text: str) -> str:
 class LimitMonitor:
     """Checks the limits that the kernel does not enforce: run time, and the sum over a task's processes."""
 
-    def __init__(self, task_name: str, limits: TaskLimits, find: Callable[[], set[ProcessId]]) -> None:
+    def __init__(
+        self,
+        task_name: str,
+        limits: TaskLimits,
+        find: Callable[[], set[ProcessId]],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Starts the task's run time now.
 
         Args:
             task_name: The task, as text.
             limits: The task's limits.
             find: Returns every living process of the task.
+            clock: Seconds of a monotonic clock.
         """
         self._task_name = task_name
         self._limits = limits
         self._find = find
-        self._started = self._sampled_at = time.monotonic()
+        self._clock = clock
+        self._started = self._sampled_at = clock()
 
     @property
     def observes_processes(self) -> bool:
@@ -111,7 +119,7 @@ class LimitMonitor:
 
     async def breach(self) -> Breach | None:
         """Returns the limit that the task has exceeded, if any; samples its processes every half second."""
-        now = time.monotonic()
+        now = self._clock()
         if now - self._sampled_at < SAMPLE_SECONDS:
             return None
         self._sampled_at = now

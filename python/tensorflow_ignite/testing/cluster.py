@@ -22,15 +22,16 @@ from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.testing import leaks
 from tensorflow_ignite.testing.leaks import LeakError
 from tensorflow_ignite.testing.node_process import LocalNode
+from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.testing.ports import BLOCK, PortBlock
 
-START_TIMEOUT = 150.0
-STOP_TIMEOUT = 180.0
+START_TIMEOUT = patiently(150.0)
+STOP_TIMEOUT = patiently(180.0)
 # Number of the spares of each node, and the priority of tasks: tests that run few tasks, or run beside others, set them
 # to 0.
 _PASSED_ON = frozenset({"TENSORFLOW_IGNITE_WARM_PROCESSES", "TENSORFLOW_IGNITE_TASK_NICE"})
 # Seconds in which a killed node's agent notices it, and ends its tasks.
-ORPHAN_TIMEOUT = 20.0
+ORPHAN_TIMEOUT = patiently(20.0)
 _POLL = 0.05
 DATA_REGION_BYTES = 512 * 1024 * 1024
 # Only the JVM's first compiler: half the processor time for a node's start, for programs that end soon anyway.

@@ -50,21 +50,17 @@ class Ledger:
         subprocess.Popen([sys.executable, "-S", "-c", CHILD, path, hidden], env=environment)
 
     def say(self) -> None:
-        """Prints the next numbered line."""
         self._lines += 1
         print(f"line {self._lines}", flush=True)
         self._printed.write(f"{self._lines} {time.monotonic()}\n")
 
     def rows(self, epoch: str, keys: Iterable[int]) -> None:
-        """Writes the keys down that this task has read in an epoch."""
         self._write("rows", {"attempt": self._attempt, "epoch": epoch, "task": self._task, "keys": list(keys)}, epoch)
 
     def result(self, **figures: float) -> None:
-        """Writes the result of the training down."""
         self._write("results", {"attempt": self._attempt, "task": self._task, **figures}, "end")
 
     def must_end(self) -> bool:
-        """Whether the training shall do its last step."""
         return (self.folder / "end").exists()
 
     def use(self, scratch: Path) -> None:

@@ -17,11 +17,9 @@ for epoch in range(epochs):
     while not (folder / f"go-{epoch}").exists():
         time.sleep(0.02)
     ids: list[int] = []
-    weights: list[float] = []
     for batch in rows.batch(16):
         ids += batch["id"].numpy().tolist()
-        weights += batch["_weight"].numpy().tolist() if "_weight" in batch else [1.0] * len(batch["id"])
     part = folder / f"{here.index}-{epoch}.part"
-    part.write_text(json.dumps([ids, weights]))
+    part.write_text(json.dumps(ids))
     part.replace(part.with_suffix(".json"))
     tfi.train.report(epoch + 1)

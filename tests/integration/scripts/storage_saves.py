@@ -1,24 +1,36 @@
-"""Saves checkpoints, each of a value that tells its number, until somebody kills it; the argument is a directory."""
+"""Saves checkpoints, each of a value that tells its number; the third save stands still until somebody kills it.
+
+The argument is a directory.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 
 import tensorflow as tf
 
-import tensorflow_ignite  # noqa: F401
+from tensorflow_ignite.storage.tf import scheme
 
 SHAPE = (2000, 2000)
 
 
 def main(directory: str) -> None:
-    """Saves for ever."""
+    """Saves twice, and begins a third time."""
     value = tf.Variable(tf.zeros(SHAPE))
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(value=value), directory, max_to_keep=2)
-    while True:
+    for number in (1, 2, 3):
         value.assign_add(tf.ones(SHAPE))
+        if number == 3:
+            # All is written by then, under temporary names.
+            scheme._calls.rename_path = stand_still
         manager.save()
-        print("saved", flush=True)
+
+
+def stand_still(source: str, target: str) -> None:
+    """Never returns."""
+    print("in the middle of a save", flush=True)
+    threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import com.google.common.collect.ImmutableMap;
 import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Duration;
@@ -27,11 +26,8 @@ import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -53,16 +49,11 @@ public class ItService {
 
   private static final List<Ignite> NODES = new ArrayList<>();
   private static final List<ManagedChannel> CHANNELS = new ArrayList<>();
-  private static final Map<String, String> SETTINGS =
-      ImmutableMap.of("tensorflow.ignite.port", "0", "tensorflow.ignite.host", "127.0.0.1");
+
+  @ClassRule public static final ServiceSettings SETTINGS = ServiceSettings.withoutPackage();
 
   @BeforeClass
   public static void startNodes() throws IOException {
-    Path python = FOLDER.getRoot().toPath().resolve("python");
-    Files.writeString(python, "#!/bin/sh\nexec python3 -IS \"$@\"\n");
-    assertTrue(python.toFile().setExecutable(true));
-    System.setProperty("tensorflow.ignite.python", python.toString());
-    SETTINGS.forEach(System::setProperty);
     LoopbackNodes nodes = new LoopbackNodes(PORTS);
     for (int i = 0; i < 2; i++) {
       NODES.add(Ignition.start(configuration("service-" + i, nodes)));
@@ -82,9 +73,7 @@ public class ItService {
       assertTrue(channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS));
     }
     NODES.forEach(Ignite::close);
-    System.clearProperty("tensorflow.ignite.python");
-    SETTINGS.keySet().forEach(System::clearProperty);
-    NodeService.awaitNoThreads();
+    SETTINGS.awaitNoThreads();
   }
 
   @Test

@@ -3,19 +3,18 @@ package io.tensorflowignite;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.job.JobServices;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Job;
-import java.io.IOException;
-import java.util.Map;
+import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
-import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
-import org.junit.After;
-import org.junit.Before;
 import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
@@ -25,16 +24,16 @@ public class ItStop {
   /** Ignite ends the services of a node in any order: with many, one ends before ours. */
   private static final int OTHERS = 8;
 
-  private static final long MEANWHILE_MS = 1_500;
+  /** Less than the time for which a node waits for its service. */
   private static final long LIMIT_S = 28;
-  private static final Map<String, String> SETTINGS =
-      Map.of(
-          "tensorflow.ignite.port", "0",
-          "tensorflow.ignite.host", "127.0.0.1",
-          "tensorflow.ignite.python", "/nowhere/python");
+
+  private static final Duration MEANWHILE = Duration.ofSeconds(5);
+  private static final Duration POLL = Duration.ofMillis(20);
   private static final AtomicBoolean ENDING = new AtomicBoolean();
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+
+  @ClassRule public static final ServiceSettings SETTINGS = new ServiceSettings("/nowhere/python");
 
   /** Submits a job while Ignite waits for its end and holds the lock of services. */
   private static final class SlowEnd implements Service {
@@ -47,28 +46,29 @@ public class ItStop {
       if (ENDING.compareAndSet(false, true)) {
         new JobTable(ignite)
             .insert(Job.newBuilder().setId("late").setState(JOB_STATE_PENDING).build());
-        try {
-          Thread.sleep(MEANWHILE_MS);
-        } catch (InterruptedException e) {
-          Thread.currentThread().interrupt();
+        long end = System.nanoTime() + MEANWHILE.toNanos();
+        while (!isHeldUp() && System.nanoTime() < end) {
+          LockSupport.parkNanos(POLL.toNanos());
         }
       }
     }
-  }
 
-  @Before
-  public void set() {
-    SETTINGS.forEach(System::setProperty);
-  }
-
-  @After
-  public void clear() {
-    SETTINGS.keySet().forEach(System::clearProperty);
+    /** Whether our service waits for the lock; where it has ended before, it never does. */
+    private static boolean isHeldUp() {
+      return Thread.getAllStackTraces().entrySet().stream()
+          .filter(thread -> thread.getKey().getState() != Thread.State.RUNNABLE)
+          .flatMap(thread -> Arrays.stream(thread.getValue()))
+          .anyMatch(call -> call.getClassName().equals(JobServices.class.getName()));
+    }
   }
 
   @Test
   public void aNodeStopsAtOnceThoughAJobNeedsItsServiceMeanwhile() throws Exception {
-    Ignite node = Ignition.start(configuration());
+    Ignite node =
+        Ignition.start(
+            new LoopbackNodes(1)
+                .configuration("stop", FOLDER.getRoot().toPath())
+                .setServiceConfiguration(NodeService.of(new TensorFlowService())));
     for (int i = 0; i < OTHERS; i++) {
       node.services().deployClusterSingleton("slow-" + i, new SlowEnd());
     }
@@ -80,11 +80,5 @@ public class ItStop {
     long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
     assertTrue("the job was not submitted", ENDING.get());
     assertTrue("it took " + seconds + " s", seconds < LIMIT_S);
-  }
-
-  private static IgniteConfiguration configuration() throws IOException {
-    return new LoopbackNodes(1)
-        .configuration("stop", FOLDER.getRoot().toPath())
-        .setServiceConfiguration(NodeService.of(new TensorFlowService()));
   }
 }

@@ -6,7 +6,6 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import com.google.common.collect.ImmutableMap;
 import io.grpc.ManagedChannel;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
@@ -21,7 +20,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyPair;
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.arrow.flight.FlightClient;
 import org.apache.arrow.flight.FlightDescriptor;
@@ -34,7 +32,6 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.ssl.SslContextFactory;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
@@ -49,36 +46,23 @@ public class ItTls {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
+  @ClassRule public static final ServiceSettings SETTINGS = ServiceSettings.withoutPackage();
+
   private static final KeyPair KEYS = TestAuthority.keys("EC");
   private static final TestAuthority OURS = new TestAuthority("ours");
-  private static Map<String, String> settings;
   private static Path certificate;
   private static Path authorities;
 
   @BeforeClass
   public static void writeFiles() throws Exception {
     Path directory = FOLDER.getRoot().toPath();
-    Path python = directory.resolve("python");
-    Files.writeString(python, "#!/bin/sh\nexec python3 -IS \"$@\"\n");
-    assertTrue(python.toFile().setExecutable(true));
     certificate = directory.resolve("node.pem");
     authorities = directory.resolve("authorities.pem");
     Path key = directory.resolve("node.key");
     TestAuthority.write(key, KEYS.getPrivate());
     TestAuthority.write(authorities, OURS.certificate());
-    settings =
-        ImmutableMap.of(
-            "tensorflow.ignite.python", python.toString(),
-            "tensorflow.ignite.port", "0",
-            "tensorflow.ignite.host", "127.0.0.1",
-            "tensorflow.ignite.tls.certificate", certificate.toString(),
-            "tensorflow.ignite.tls.key", key.toString());
-    settings.forEach(System::setProperty);
-  }
-
-  @AfterClass
-  public static void forgetFiles() {
-    settings.keySet().forEach(System::clearProperty);
+    SETTINGS.with("tls.certificate", certificate.toString()).with("tls.key", key.toString());
+    SETTINGS.before();
   }
 
   @Test
@@ -96,7 +80,7 @@ public class ItTls {
     try (Ignite node = Ignition.start(configuration(stores()))) {
       assertEncrypted(node);
     } finally {
-      settings.forEach(System::setProperty);
+      SETTINGS.before();
     }
   }
 

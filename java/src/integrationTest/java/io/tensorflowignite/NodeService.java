@@ -1,9 +1,5 @@
 package io.tensorflowignite;
 
-import java.util.Arrays;
-import java.util.List;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.services.ServiceConfiguration;
 
@@ -39,25 +35,6 @@ public final class NodeService {
           TensorFlowService service = deployed(node);
           return service == null ? null : service.address();
         });
-  }
-
-  /** Fails if threads of services go on although their nodes are closed. */
-  public static void awaitNoThreads() {
-    AtomicReference<List<String>> left = new AtomicReference<>();
-    try {
-      Await.until(
-          "the threads end",
-          () -> {
-            left.set(
-                Thread.getAllStackTraces().entrySet().stream()
-                    .filter(thread -> thread.getKey().getName().startsWith("tensorflow-ignite-"))
-                    .map(thread -> thread.getKey() + " in " + Arrays.toString(thread.getValue()))
-                    .collect(Collectors.toList()));
-            return left.get().isEmpty();
-          });
-    } catch (AssertionError late) {
-      throw new AssertionError("threads of the service are left: " + left, late);
-    }
   }
 
   /** The proxy that replaces the deprecated call may call another node. */

@@ -136,11 +136,10 @@ final class Layers {
           Row row = rows.get(own);
           if (row == null) {
             faults.add(
-                path
-                    + " is in the package "
-                    + own
-                    + ", which no layer has. Every package has a row in ARCHITECTURE.md. Move the"
-                    + " class, or add a row.");
+                String.format(
+                    "%s is in the package %s, which no layer has. Every package has a row in"
+                        + " ARCHITECTURE.md. Move the class, or add a row.",
+                    path, own));
             return;
           }
           for (String name : names(code, source)) {
@@ -230,11 +229,10 @@ final class Layers {
           for (String api : row.apis) {
             if (names.stream().noneMatch(name -> isOf(name, Collections.singletonList(api)))) {
               faults.add(
-                  "ARCHITECTURE.md lets "
-                      + own
-                      + " use "
-                      + api
-                      + ", which it does not. Remove the API from the row.");
+                  String.format(
+                      "ARCHITECTURE.md lets %s use %s, which it does not. Remove the API from the"
+                          + " row.",
+                      own, api));
             }
           }
         });

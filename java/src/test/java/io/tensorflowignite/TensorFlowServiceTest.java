@@ -2,7 +2,6 @@ package io.tensorflowignite;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -14,7 +13,7 @@ import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
@@ -23,53 +22,37 @@ public class TensorFlowServiceTest {
   private final TensorFlowService bean = new TensorFlowService();
 
   @Test
-  public void filesHaveTheirDefaults() {
-    StorageSettings settings = bean.settings().storage;
-    assertEquals("tensorflow-ignite", settings.name);
-    assertEquals(1, settings.backups);
-    assertNull(settings.dataRegion);
-    assertEquals(2 << 20, settings.blockBytes);
-    assertEquals(Duration.ofMinutes(2), settings.writerTimeout);
-  }
-
-  @Test
   public void propertiesOfFilesReachTheSettings() {
+    assertFiles("tensorflow-ignite", 1, null, 2 << 20, Duration.ofMinutes(2));
     bean.setStorageName("models");
     bean.setStorageBackups(2);
     bean.setStorageDataRegion("large");
     bean.setStorageBlockKilobytes(1024);
     bean.setStorageWriterTimeoutSeconds(7.5);
+    assertFiles("models", 2, "large", 1 << 20, Duration.ofMillis(7_500));
+  }
+
+  private void assertFiles(String name, int backups, String region, int block, Duration timeout) {
     StorageSettings settings = bean.settings().storage;
-    assertEquals("models", settings.name);
-    assertEquals(2, settings.backups);
-    assertEquals("large", settings.dataRegion);
-    assertEquals(1 << 20, settings.blockBytes);
-    assertEquals(Duration.ofMillis(7_500), settings.writerTimeout);
-  }
-
-  @Test
-  public void invalidPropertiesOfFilesAreRejectedByName() {
-    assertRejected("storageName", () -> bean.setStorageName(""));
-    assertRejected("storageBackups", () -> bean.setStorageBackups(-1));
-    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
-    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
-    assertRejected("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
-  }
-
-  @Test
-  public void tasksHaveNoLimitsByDefault() {
-    assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks.limits());
-    assertTrue(bean.settings().tasks.environment().isEmpty());
+    assertEquals(name, settings.name);
+    assertEquals(backups, settings.backups);
+    assertEquals(region, settings.dataRegion);
+    assertEquals(block, settings.blockBytes);
+    assertEquals(timeout, settings.writerTimeout);
   }
 
   @Test
   public void propertiesOfTasksReachTheSettings() {
+    assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks.limits());
+    assertTrue(bean.settings().tasks.environment().isEmpty());
+    assertEquals(1, bean.settings().tasks.warmProcesses);
     bean.setTaskMemoryMegabytes(4096);
     bean.setTaskProcesses(16);
     bean.setTaskOpenFiles(1024);
     bean.setTaskCpuHours(0.5);
     bean.setTaskTimeLimitHours(48);
     bean.setTaskEnvironment("https_proxy", "HADOOP_*");
+    bean.setWarmProcesses(0);
     assertEquals(
         TaskLimits.newBuilder()
             .setMemoryBytes(4L << 30)
@@ -79,17 +62,13 @@ public class TensorFlowServiceTest {
             .setRunTime(Durations.fromHours(48))
             .build(),
         bean.settings().tasks.limits());
-    assertEquals(Arrays.asList("https_proxy", "HADOOP_*"), bean.settings().tasks.environment());
-    assertEquals(1, bean.settings().tasks.warmProcesses);
-    bean.setWarmProcesses(0);
+    assertEquals(List.of("https_proxy", "HADOOP_*"), bean.settings().tasks.environment());
     assertEquals(0, bean.settings().tasks.warmProcesses);
   }
 
   @Test
   public void tasksHaveALowerPriorityThanTheirNodeUnlessItIsSetToZero() {
     assertEquals(10, startRequest().getNice());
-    bean.setTaskNice(19);
-    assertEquals(19, startRequest().getNice());
     bean.setTaskNice(0);
     assertEquals(0, startRequest().getNice());
   }
@@ -102,39 +81,18 @@ public class TensorFlowServiceTest {
 
   @Test
   public void readingYieldsAndHasTheLimitThatIsSet() {
-    assertTrue(bean.settings().readRate.yields);
-    assertEquals(0, bean.settings().readRate.bytes);
+    assertReadRate(true, 0);
     bean.setReadRate("200MB");
-    assertTrue(bean.settings().readRate.yields);
-    assertEquals(200_000_000, bean.settings().readRate.bytes);
+    assertReadRate(true, 200_000_000);
     bean.setReadRate("unlimited");
-    assertFalse(bean.settings().readRate.yields);
-    assertEquals(0, bean.settings().readRate.bytes);
+    assertReadRate(false, 0);
     bean.setReadRate("adaptive");
-    assertTrue(bean.settings().readRate.yields);
+    assertReadRate(true, 0);
   }
 
-  @Test
-  public void invalidReadRatesAreRejectedByName() {
-    assertRejected("readRate", () -> bean.setReadRate("-5MB"));
-    assertRejected("readRate", () -> bean.setReadRate("0rows"));
-    assertRejected("readRate", () -> bean.setReadRate("fast"));
-    assertRejected("readRate", () -> bean.setReadRate(null));
-  }
-
-  @Test
-  public void invalidPropertiesOfTasksAreRejectedByName() {
-    assertRejected("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
-    assertRejected("taskProcesses", () -> bean.setTaskProcesses(-1));
-    assertRejected("taskOpenFiles", () -> bean.setTaskOpenFiles(-1));
-    assertRejected("taskCpuHours", () -> bean.setTaskCpuHours(Double.NaN));
-    assertRejected("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
-    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
-    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
-    assertRejected("warmProcesses", () -> bean.setWarmProcesses(-1));
-    assertRejected("warmProcesses", () -> bean.setWarmProcesses(17));
-    assertRejected("taskNice", () -> bean.setTaskNice(-1));
-    assertRejected("taskNice", () -> bean.setTaskNice(20));
+  private void assertReadRate(boolean yields, long bytes) {
+    assertEquals(yields, bean.settings().readRate.yields);
+    assertEquals(bytes, bean.settings().readRate.bytes);
   }
 
   @Test
@@ -150,12 +108,40 @@ public class TensorFlowServiceTest {
   }
 
   @Test
-  public void invalidPropertiesOfTheQueueAreRejectedByName() {
-    assertRejected("maxTasks", () -> bean.setMaxTasks(0));
-    assertRejected("maxTasks", () -> bean.setMaxTasks(10_001));
+  public void invalidPropertiesAreRejectedByName() {
+    assertRejected("storageName", () -> bean.setStorageName(""));
+    assertRejected("storageBackups", () -> bean.setStorageBackups(-1));
+    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
+    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
+    assertRejected("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
+    for (String rate : Arrays.asList("-5MB", "0rows", "fast", null)) {
+      assertRejected("readRate", () -> bean.setReadRate(rate));
+    }
+    assertRejected("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
+    assertRejected("taskProcesses", () -> bean.setTaskProcesses(-1));
+    assertRejected("taskOpenFiles", () -> bean.setTaskOpenFiles(-1));
+    assertRejected("taskCpuHours", () -> bean.setTaskCpuHours(Double.NaN));
+    assertRejected("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
+    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
+    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
+    for (int wrong : new int[] {-1, 17}) {
+      assertRejected("warmProcesses", () -> bean.setWarmProcesses(wrong));
+    }
+    for (int wrong : new int[] {-1, 20}) {
+      assertRejected("taskNice", () -> bean.setTaskNice(wrong));
+    }
+    for (int wrong : new int[] {0, 10_001}) {
+      assertRejected("maxTasks", () -> bean.setMaxTasks(wrong));
+    }
     assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("alice", 0)));
     assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("", 1)));
     assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("*", 1_000_001)));
+    assertRejected("tls", () -> bean.setTls("on"));
+    assertRejected("clientCertificates", () -> bean.setClientCertificates("optional"));
+    assertRejected("authentication", () -> bean.setAuthentication("maybe"));
+    assertRejected("authentication", () -> bean.setAuthentication("NONE"));
+    assertRejected("tokens", () -> bean.setTokens(Map.of("etl", "secret")));
+    assertRejected("access", () -> bean.setAccess(List.of("etl raed x")));
   }
 
   @Test
@@ -170,26 +156,20 @@ public class TensorFlowServiceTest {
     bean.setClientCertificates("none");
     assertEquals(TlsSettings.Mode.OFF, bean.settings().tls.mode);
     assertFalse(bean.settings().tls.clientCertificates);
-    assertRejected("tls", () -> bean.setTls("on"));
-    assertRejected("clientCertificates", () -> bean.setClientCertificates("optional"));
   }
 
   @Test
   public void propertiesOfSecurityReachTheSettings() {
-    String digest = String.join("", Collections.nCopies(64, "0"));
+    String digest = "0".repeat(64);
     bean.setAuthentication("required");
-    bean.setTokens(Collections.singletonMap("etl", digest));
-    bean.setAccess(Arrays.asList("etl read raw_*", "root all"));
+    bean.setTokens(Map.of("etl", digest));
+    bean.setAccess(List.of("etl read raw_*", "root all"));
     bean.setAllowUnauthenticated(true);
     SecuritySettings settings = bean.settings().security;
     assertEquals(SecuritySettings.Mode.REQUIRED, settings.mode());
-    assertEquals(Collections.singletonMap("etl", digest), settings.tokens());
-    assertEquals(Arrays.asList("etl read raw_*", "root all"), settings.access());
+    assertEquals(Map.of("etl", digest), settings.tokens());
+    assertEquals(List.of("etl read raw_*", "root all"), settings.access());
     assertTrue(settings.allowsUnauthenticated());
-    assertRejected("authentication", () -> bean.setAuthentication("maybe"));
-    assertRejected("authentication", () -> bean.setAuthentication("NONE"));
-    assertRejected("tokens", () -> bean.setTokens(Collections.singletonMap("etl", "secret")));
-    assertRejected("access", () -> bean.setAccess(Collections.singletonList("etl raed x")));
   }
 
   private static void assertRejected(String property, ThrowingRunnable call) {

@@ -5,7 +5,7 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.Await;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
@@ -21,20 +21,16 @@ import java.util.Optional;
 import java.util.UUID;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.Ignition;
-import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** What is left of a job's output in a node's memory, and what its readers get. */
 public class ItOutputStore {
   private static final int CHUNK = 64 << 10;
   private static final int MIB = 1 << 20;
 
-  @ClassRule public static final TemporaryFolder WORK = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = new PlainNodes(1).megabytes(128);
 
   private static Ignite node;
   private static LogTable logs;
@@ -42,19 +38,9 @@ public class ItOutputStore {
   private final String job = UUID.randomUUID().toString();
 
   @BeforeClass
-  public static void startNode() throws Exception {
-    node =
-        Ignition.start(
-            new LoopbackNodes(4)
-                .configuration("output-" + UUID.randomUUID(), WORK.getRoot().toPath())
-                .setDataStorageConfiguration(
-                    LoopbackNodes.storage(new DataRegionConfiguration().setMaxSize(128L * MIB))));
+  public static void openTable() {
+    node = NODES.node(0);
     logs = new LogTable(node);
-  }
-
-  @AfterClass
-  public static void stopNode() {
-    node.close();
   }
 
   private TaskKey task(int attempt, int index) {

@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -63,6 +64,9 @@ import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
  */
 final class DataCluster {
   private static final int PORTS = 10;
+
+  /** No update of these tests is under way when a feed begins. */
+  private static final Duration FEED_GRACE = Duration.ofMillis(20);
 
   private final List<Ignite> nodes = new ArrayList<>();
   private final List<DataEndpoint> endpoints = new ArrayList<>();
@@ -250,9 +254,10 @@ final class DataCluster {
     return rows;
   }
 
-  /** Waits until no endpoint holds memory of batches and no thread reads a partition. */
+  /** Waits until neither endpoints nor clients hold memory of batches, and no thread reads. */
   void awaitIdle() {
     Await.until("no endpoint holds memory of batches", () -> allocatedBytes() == 0);
+    Await.until("no client holds memory of batches", () -> allocator.getAllocatedMemory() == 0);
     Await.until("no partition is being read", () -> !isReading());
   }
 
@@ -298,7 +303,7 @@ final class DataCluster {
     nodes.add(node);
     LossDetector detector = LossDetector.open(node, () -> {});
     detectors.add(detector);
-    feeds.add(ChangeFeeds.open(node));
+    feeds.add(ChangeFeeds.open(node, FEED_GRACE));
     DataEndpoint endpoint =
         new DataEndpoint(
             node,

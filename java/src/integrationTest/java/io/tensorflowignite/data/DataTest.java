@@ -6,12 +6,14 @@ import static org.junit.Assert.assertTrue;
 import static org.junit.Assert.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.AtExit;
 import io.tensorflowignite.Await;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -29,26 +31,24 @@ import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.binary.BinaryObjectBuilder;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
+import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.After;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.function.ThrowingRunnable;
 
-/** Three nodes and helpers that the tests of a class share. */
+/** Three nodes, which all classes of a JVM share, and helpers. */
 public abstract class DataTest {
   static DataCluster cluster;
   static Ignite ignite;
 
   @BeforeClass
   public static void startNodes() throws Exception {
-    cluster = DataCluster.start(3);
-    ignite = cluster.node(0);
-  }
-
-  @AfterClass
-  public static void stopNodes() throws Exception {
-    cluster.close();
+    if (cluster == null) {
+      cluster = DataCluster.start(3);
+      ignite = cluster.node(0);
+      AtExit.close(cluster::close);
+    }
   }
 
   @After
@@ -106,6 +106,14 @@ public abstract class DataTest {
     return schema.getFields().stream().map(Field::getName).collect(Collectors.toList());
   }
 
+  /** Runs a statement of SQL in the schema PUBLIC, and returns its rows. */
+  static List<List<?>> sql(String text, Object... values) {
+    return ignite
+        .getOrCreateCache("schema")
+        .query(new SqlFieldsQuery(text).setSchema("PUBLIC").setArgs(values))
+        .getAll();
+  }
+
   static void assertInvalid(ErrorCode code, String text, ThrowingRunnable call) {
     assertFails(
         FlightStatusCode.INVALID_ARGUMENT, text, "[code=" + MessageText.name(code) + "]", call);
@@ -121,6 +129,21 @@ public abstract class DataTest {
 
   static List<Integer> partitions(FlightEndpoint endpoint) {
     return command(endpoint).getPartitionsList();
+  }
+
+  /** Starts a node, and waits until it owns some of these partitions, which were here. */
+  static void moveSomeOf(String cache, List<Integer> partitions) {
+    try {
+      cluster.addNode();
+    } catch (IOException failure) {
+      throw new AssertionError(failure);
+    }
+    Await.until(
+        "a partition moves",
+        () ->
+            partitions.stream()
+                .map(partition -> ignite.affinity(cache).mapPartitionToNode(partition))
+                .anyMatch(owner -> !owner.isLocal()));
   }
 
   /** A node sends no row of another node's partitions, and names all of these as moved. */

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
+import static org.junit.Assert.fail;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.Full;
@@ -12,8 +13,10 @@ import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
+import io.tensorflowignite.v1.Replay;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -21,16 +24,20 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import javax.cache.expiry.CreatedExpiryPolicy;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import javax.cache.expiry.Duration;
+import javax.cache.expiry.ModifiedExpiryPolicy;
 import org.apache.arrow.flight.FlightEndpoint;
+import org.apache.arrow.flight.FlightRuntimeException;
+import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteDataStreamer;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.CacheMode;
-import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionConcurrency;
@@ -42,9 +49,10 @@ import org.junit.experimental.categories.Category;
 public class ItChanges extends DataTest {
   private static final int PARTITIONS = 32;
   private static final int ROWS = 2_000;
+  private static final int SAMPLE = 200;
 
-  /** Longer than the time after which the feeds of all nodes have positions. */
-  private static final long SETTLED_MILLIS = 2_500;
+  /** The longest wait of a command. */
+  private static final int WAIT_MILLIS = 60_000;
 
   /** The rows that a reader knows: by identity, with the value of "label". */
   private final Map<List<Long>, Object> known = new HashMap<>();
@@ -61,25 +69,20 @@ public class ItChanges extends DataTest {
 
   @Test
   @Category(Full.class)
-  public void changesOfATransactionalCacheAreReadAlone() throws Exception {
-    CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("transactional");
-    changesAreReadAlone(configuration.setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL), 1);
-  }
-
-  @Test
-  @Category(Full.class)
-  public void changesOfAReplicatedCacheAreReadAlone() throws Exception {
-    CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("replicated");
-    changesAreReadAlone(configuration.setCacheMode(CacheMode.REPLICATED), 0);
-  }
-
-  @Test
-  @Category(Full.class)
-  public void changesOfACacheInAGroupAreReadAlone() throws Exception {
-    ignite.createCache(new CacheConfiguration<>("other").setGroupName("group"));
-    CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("grouped");
+  public void changesOfOtherKindsOfCachesAreReadAlone() throws Exception {
+    changesAreReadAlone(transactional("transactional"), 1);
     changesAreReadAlone(
-        configuration.setGroupName("pair").setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL), 1);
+        new CacheConfiguration<>("replicated").setCacheMode(CacheMode.REPLICATED), 0);
+    IgniteCache<Object, Object> other =
+        create(transactional("other").setGroupName("pair"), PARTITIONS, 1);
+    for (int key = 0; key < ROWS; key++) {
+      other.put(key(key), row(key, 0));
+    }
+    changesAreReadAlone(transactional("grouped").setGroupName("pair"), 1);
+  }
+
+  private static CacheConfiguration<Object, Object> transactional(String name) {
+    return new CacheConfiguration<>(name).setAtomicityMode(CacheAtomicityMode.TRANSACTIONAL);
   }
 
   private void changesAreReadAlone(CacheConfiguration<Object, Object> configuration, int backups)
@@ -94,12 +97,9 @@ public class ItChanges extends DataTest {
 
     Random random = new Random(7);
     for (int round = 1; round <= 5; round++) {
-      Set<Integer> changed =
-          change(
-              cache,
-              random,
-              round,
-              configuration.getAtomicityMode() == CacheAtomicityMode.TRANSACTIONAL);
+      boolean isTransactional =
+          configuration.getAtomicityMode() == CacheAtomicityMode.TRANSACTIONAL;
+      Set<Integer> changed = change(cache, random, round, isTransactional);
       assertReads(cache, -1, false);
       assertTrue(rowsRead + " of " + changed.size(), rowsRead <= changed.size());
     }
@@ -118,8 +118,7 @@ public class ItChanges extends DataTest {
           cache.remove(key(key));
           break;
         case 1:
-          Map<Object, Object> some = Map.of(key(key), row(key, round));
-          cache.putAll(some);
+          cache.putAll(Map.of(key(key), row(key, round)));
           break;
         default:
           cache.put(key(key), row(key, round));
@@ -163,16 +162,14 @@ public class ItChanges extends DataTest {
     IgniteCache<Object, Object> cache = filled("cleared");
     cache.clear(key(3));
     cache
-        .withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.SECONDS, 5)))
-        .put(key(ROWS + 1), row(0, 1));
-    assertEquals(row(0, 1), cache.get(key(ROWS + 1)));
-    Await.until("the row has expired", () -> cache.get(key(ROWS + 1)) == null);
-    Thread.sleep(300);
-    assertReads(cache, -1, true);
+        .withExpiryPolicy(new ModifiedExpiryPolicy(new Duration(TimeUnit.MILLISECONDS, 1)))
+        .put(key(5), row(5, 1));
+    Await.until("the row has expired", () -> cache.get(key(5)) == null);
+    Await.until("a reader knows that both are missing", () -> knowsPresentRows(cache));
+    assertFalse(whole.isEmpty());
     cache.clear();
     cache.put(key(1), row(1, 1));
-    Thread.sleep(300);
-    assertReads(cache, 1, true);
+    Await.until("a reader knows that all others are missing", () -> knowsPresentRows(cache));
     assertEquals(1, known.size());
   }
 
@@ -192,33 +189,26 @@ public class ItChanges extends DataTest {
                           .length
                       > 0);
       cache.put(key(1), row(1, 5));
-      // The feed of the new node begins with this read.
-      read("moving");
-      Thread.sleep(SETTLED_MILLIS);
+      awaitFeeds("moving");
       assertReads(cache, -1, true);
       assertTrue(whole.toString(), whole.size() < PARTITIONS);
       assertReads(cache, 0, false);
     } finally {
       cluster.stopLastNode();
     }
+    Await.until("the node has left", cluster::hasPartitionMaps);
     cache.put(key(2), row(2, 6));
-    Thread.sleep(500);
-    assertReads(cache, -1, true);
-    assertTrue(whole.toString(), whole.size() < PARTITIONS);
+    Set<Integer> moved = new HashSet<>();
+    Await.until(
+        "nothing is read whole any more",
+        () -> {
+          boolean isKnown = knowsPresentRows(cache);
+          moved.addAll(whole);
+          return isKnown && whole.isEmpty();
+        });
+    assertTrue(moved.toString(), !moved.isEmpty() && moved.size() < PARTITIONS);
     cache.put(key(2), row(2, 7));
     assertReads(cache, 1, false);
-  }
-
-  @Test
-  @Category(Full.class)
-  public void aCacheThatIsCreatedAgainHasNoOldPositions() throws Exception {
-    filled("again");
-    ignite.destroyCache("again");
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("again"), PARTITIONS, 1);
-    cache.put(key(7), row(7, 7));
-    read("again");
-    assertEquals(PARTITIONS, whole.size());
-    assertEquals(1, known.size());
   }
 
   @Test
@@ -226,39 +216,15 @@ public class ItChanges extends DataTest {
     IgniteCache<Object, Object> cache = filled("awaited");
     long begin = System.nanoTime();
     Map<Integer, PartitionPosition> before = new HashMap<>(positions);
-    int found = readFirst("awaited", 300);
-    assertEquals(0, found);
+    assertEquals(0, readFirst("awaited", 300));
     assertTrue(System.nanoTime() - begin >= TimeUnit.MILLISECONDS.toNanos(300));
     positions.putAll(before);
-    Thread writer =
-        new Thread(
-            () -> {
-              for (int key = 0; key < ROWS; key++) {
-                cache.put(key(key), row(key, 9));
-              }
-            });
-    writer.start();
-    begin = System.nanoTime();
-    assertNotEquals(0, readFirst("awaited", 60_000));
-    assertTrue(System.nanoTime() - begin < TimeUnit.SECONDS.toNanos(55));
-    writer.join();
-  }
-
-  @Test
-  @Category(Full.class)
-  public void positionsAreToldWithoutRows() throws Exception {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("told"), PARTITIONS, 1);
-    for (long key = 0; key < ROWS; key++) {
-      cache.put(key, row((int) key, 0));
+    FutureTask<Integer> found = new FutureTask<>(() -> readFirst("awaited", WAIT_MILLIS));
+    new Thread(found).start();
+    for (int key = 0; key < ROWS; key++) {
+      cache.put(key(key), row(key, 9));
     }
-    assertEquals(0, readAll(command("told").setPositionsOnly(true).setWaitMillis(10_000)));
-    assertTrue(whole.isEmpty());
-    assertEquals(PARTITIONS, positions.size());
-    assertTrue(positions.values().stream().noneMatch(position -> position.getFeed() == 0));
-    assertEquals(0, readAll(command("told")));
-    cache.put(5L, row(5, 1));
-    assertEquals(1, readAll(command("told")));
-    assertTrue(whole.isEmpty());
+    assertNotEquals(0, (int) found.get(WAIT_MILLIS - 5_000, TimeUnit.MILLISECONDS));
   }
 
   @Test
@@ -285,43 +251,29 @@ public class ItChanges extends DataTest {
   }
 
   @Test
-  public void deletionsAreRefusedWhereTheyAreNotKnown() {
-    create(new CacheConfiguration<>("strict"), PARTITIONS, 0).put(1L, row(1, 0));
-    ReadCommand.Builder command = command("strict").setDeletions(true);
-    assertInvalid(ERROR_CODE_INVALID_REQUEST, "set nulls", () -> cluster.info(command.build()));
-  }
-
-  @Test
   public void rowsOfAConditionAreReadAgainOnlyIfSomethingHasChanged() throws Exception {
-    ignite
-        .getOrCreateCache("sql")
-        .query(
-            new SqlFieldsQuery("CREATE TABLE IF NOT EXISTS People (id INT PRIMARY KEY, age INT)"))
-        .getAll();
-    IgniteCache<Object, Object> cache = ignite.cache("SQL_PUBLIC_PEOPLE");
-    query(cache, "INSERT INTO People VALUES (1, 10), (2, 20), (3, 30)");
+    sql("CREATE TABLE People (id INT PRIMARY KEY, age INT)");
+    sql("INSERT INTO People VALUES (1, 10), (2, 20), (3, 30)");
     ReadCommand.Builder command = command("SQL_PUBLIC_PEOPLE").setWhere("age > 15");
-    assertEquals(2, readAll(command));
-    Thread.sleep(SETTLED_MILLIS);
+    settle("SQL_PUBLIC_PEOPLE");
     assertEquals(2, readAll(command));
     assertEquals(0, readAll(command));
-    query(cache, "UPDATE People SET age = 5 WHERE id = 2");
+    sql("UPDATE People SET age = 5 WHERE id = 2");
     readAll(command);
-    int partition = ignite.affinity("SQL_PUBLIC_PEOPLE").partition(2);
-    assertTrue(whole.contains(partition));
+    assertTrue(whole.contains(ignite.affinity("SQL_PUBLIC_PEOPLE").partition(2)));
     assertEquals(0, readAll(command));
   }
 
   @Test
-  public void aPositionOfAnotherPartitionIsRefused() {
-    create(new CacheConfiguration<>("bad"), PARTITIONS, 0);
+  public void impossibleCommandsAreRefused() {
+    create(new CacheConfiguration<>("bad"), PARTITIONS, 0).put(1L, row(1, 0));
     ReadCommand.Builder command =
         command("bad")
             .setPositions(true)
             .addPartitions(1)
             .addSince(PartitionPosition.newBuilder().setPartition(2));
     assertInvalid(ERROR_CODE_INVALID_REQUEST, "partition 2", () -> cluster.info(command.build()));
-    command.clearSince().setWaitMillis(60_001);
+    command.clearSince().setWaitMillis(WAIT_MILLIS + 1);
     assertInvalid(ERROR_CODE_INVALID_REQUEST, "60001", () -> cluster.info(command.build()));
     command
         .clearWaitMillis()
@@ -329,10 +281,54 @@ public class ItChanges extends DataTest {
         .addSince(PartitionPosition.newBuilder().setPartition(1));
     assertInvalid(
         ERROR_CODE_INVALID_REQUEST, "without positions", () -> cluster.info(command.build()));
+    ReadCommand deletions = command("bad").setDeletions(true).build();
+    assertInvalid(ERROR_CODE_INVALID_REQUEST, "set nulls", () -> cluster.info(deletions));
   }
 
-  private static void query(IgniteCache<Object, Object> cache, String sql) {
-    cache.query(new SqlFieldsQuery(sql)).getAll();
+  @Test
+  @Category(Full.class)
+  public void aSampleRepeatsNoChangedRowWhoseKeyIsAnArray() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("arrays"), PARTITIONS, 1);
+    List<Long> ids = ids(0, SAMPLE);
+    ids.forEach(id -> cache.put(bytes(id), object("Row", "label", id)));
+    settle("arrays");
+    assertEquals(SAMPLE, readAll(command("arrays")));
+    for (int times = 0; times < 2; times++) {
+      ids(0, SAMPLE / 2).forEach(id -> cache.put(bytes(id), object("Row", "label", id)));
+    }
+    readAll(command("arrays").setReplay(Replay.newBuilder().setShare(0.9)));
+    assertEquals(ids, labels());
+  }
+
+  @Test
+  @Category(Full.class)
+  public void removedRowsBringNoSampleOfOthers() throws Exception {
+    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("removed"), PARTITIONS, 1);
+    ids(0, ROWS).forEach(id -> cache.put(id, object("Row", "label", id)));
+    settle("removed");
+    assertEquals(ROWS, readAll(command("removed")));
+    ids(0, ROWS / 4).forEach(cache::remove);
+    Map<Integer, PartitionPosition> before = new TreeMap<>(positions);
+    ReadCommand.Builder half = command("removed").setReplay(Replay.newBuilder().setShare(0.5));
+    assertEquals(0, readAll(half));
+
+    List<Long> changed = ids(ROWS, ROWS + SAMPLE);
+    changed.forEach(id -> cache.put(id, object("Row", "label", id)));
+    positions.putAll(before);
+    assertEquals(2.0 * SAMPLE, readAll(half), SAMPLE / 3.0);
+    assertTrue(labels().containsAll(changed));
+  }
+
+  private static List<Long> ids(long begin, long end) {
+    return LongStream.range(begin, end).boxed().collect(Collectors.toList());
+  }
+
+  private static byte[] bytes(long id) {
+    return ByteBuffer.allocate(Long.BYTES).putLong(id).array();
+  }
+
+  private List<Object> labels() {
+    return labels(rows.stream().map(row -> row.get(0)).collect(Collectors.toList()));
   }
 
   private IgniteCache<Object, Object> filled(String name) throws Exception {
@@ -341,18 +337,33 @@ public class ItChanges extends DataTest {
       cache.put(key(key), row(key, 0));
     }
     settle(name);
-    known.clear();
-    positions.clear();
     assertReads(cache, ROWS, true);
     return cache.withKeepBinary();
   }
 
-  /** Begins the feeds, and waits until they have positions. */
+  /** Begins the feeds of a cache that the reader does not know yet. */
   private void settle(String name) throws Exception {
-    read(name);
-    Thread.sleep(SETTLED_MILLIS);
+    awaitFeeds(name);
     known.clear();
     positions.clear();
+  }
+
+  /** Begins the feeds, and waits until all nodes have positions, which come without rows. */
+  private static void awaitFeeds(String name) throws Exception {
+    for (FlightEndpoint endpoint : cluster.info(command(name).build()).getEndpoints()) {
+      ReadResult result =
+          DataCluster.batches(
+              cluster.client(endpoint.getLocations().get(0)),
+              ticket(
+                  command(name)
+                      .setPositions(true)
+                      .setPositionsOnly(true)
+                      .setWaitMillis(WAIT_MILLIS)
+                      .addAllPartitions(partitions(endpoint))),
+              rows -> fail("these rows were not requested"));
+      assertEquals(partitions(endpoint).size(), result.getPositionsCount());
+      assertTrue(result.getPositionsList().stream().allMatch(each -> each.getFeed() != 0));
+    }
   }
 
   /**
@@ -361,19 +372,36 @@ public class ItChanges extends DataTest {
   private void assertReads(IgniteCache<Object, Object> cache, int rows, boolean someWhole)
       throws Exception {
     read(cache.getName());
-    Map<Object, Integer> expected = new HashMap<>();
-    cache
-        .<Object, Object>withKeepBinary()
-        .forEach(
-            entry ->
-                expected.merge(((BinaryObject) entry.getValue()).field("label"), 1, Integer::sum));
-    Map<Object, Integer> found = new HashMap<>();
-    known.values().forEach(value -> found.merge(value, 1, Integer::sum));
-    assertEquals(expected, found);
+    assertEquals(labels(cache), labels(known.values()));
     if (rows >= 0) {
       assertEquals(rows, rowsRead);
     }
     assertEquals(whole.toString(), someWhole, !whole.isEmpty());
+  }
+
+  /** Reads once, if no partition moves meanwhile. */
+  private boolean knowsPresentRows(IgniteCache<Object, Object> cache) {
+    try {
+      read(cache.getName());
+    } catch (FlightRuntimeException moved) {
+      assertEquals(moved.getMessage(), FlightStatusCode.UNAVAILABLE, moved.status().code());
+      return false;
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+    return labels(cache).equals(labels(known.values()));
+  }
+
+  private static List<Object> labels(IgniteCache<Object, Object> cache) {
+    List<Object> labels = new ArrayList<>();
+    cache
+        .<Object, Object>withKeepBinary()
+        .forEach(entry -> labels.add(((BinaryObject) entry.getValue()).field("label")));
+    return labels(labels);
+  }
+
+  private static List<Object> labels(Collection<Object> labels) {
+    return labels.stream().sorted().collect(Collectors.toList());
   }
 
   private void read(String name) throws Exception {

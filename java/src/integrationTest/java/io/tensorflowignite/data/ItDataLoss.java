@@ -105,14 +105,7 @@ public class ItDataLoss {
   public void aLossEndsWithItsCacheAndIgnitesOwnLossesCount() throws Exception {
     load("again", 0, configuration -> {});
     load("one-node", 0, configuration -> configuration.setNodeFilter(new LastNode()));
-    load(
-        "safe",
-        0,
-        configuration ->
-            configuration
-                // Then the columns are known without a row, for which Ignite refuses to look.
-                .setIndexedTypes(Integer.class, Integer.class)
-                .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
+    loadSafe();
     List<Integer> lost = onlyOn("safe", 2);
     stopLastNode();
     cluster.storeLosses();
@@ -136,13 +129,7 @@ public class ItDataLoss {
   public void aLossOfAJoinedCacheIsOneOfTheRowsThatAreJoined() throws Exception {
     load("kept", 1, configuration -> configuration.setIndexedTypes(Integer.class, Integer.class));
     load("gone", 0, configuration -> configuration.setIndexedTypes(Integer.class, Integer.class));
-    load(
-        "safe",
-        0,
-        configuration ->
-            configuration
-                .setIndexedTypes(Integer.class, Integer.class)
-                .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
+    loadSafe();
     List<Integer> lost = onlyOn("gone", 2);
     List<Integer> kept = others(lost);
     String select = "SELECT k._key AS a, g._val AS b FROM \"kept\".\"INTEGER\" k LEFT JOIN ";
@@ -212,6 +199,18 @@ public class ItDataLoss {
     for (int key = 0; key < ROWS; key++) {
       ignite.cache(name).put(key, key);
     }
+  }
+
+  /** A cache of which Ignite itself refuses lost partitions. */
+  private void loadSafe() {
+    load(
+        "safe",
+        0,
+        configuration ->
+            configuration
+                // Then the columns are known without a row, for which Ignite refuses to look.
+                .setIndexedTypes(Integer.class, Integer.class)
+                .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
   }
 
   /** Stops the node without moving its rows; returns when the others have new partition maps. */

@@ -16,23 +16,18 @@ import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.v1.ExistingCache;
 import io.tensorflowignite.v1.LoadCommand;
 import io.tensorflowignite.v1.LoadResult;
-import io.tensorflowignite.v1.Mismatch;
-import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.stream.Collectors;
-import javax.cache.Cache;
 import org.apache.arrow.flight.FlightClient.ClientStreamListener;
 import org.apache.arrow.flight.FlightDescriptor;
 import org.apache.arrow.flight.FlightRuntimeException;
@@ -66,136 +61,104 @@ public class ItLoading extends DataTest {
   private static final int PIXELS = 4;
 
   @Test
-  public void rowsAreReadBackAsTheyWereLoaded() throws Exception {
-    assertEquals(300, load(into("digits").setBackups(1).setPartitions(32), 3, 100));
+  public void rowsAreReadBackAsTheyWereLoadedAndSqlSeesThem() throws Exception {
+    assertEquals(300, load(into("my-images").setBackups(1).setPartitions(32), 3, 100));
 
-    Schema schema = cluster.schema(command("digits").setKey(true).build());
+    Schema schema = cluster.schema(command("my-images").setKey(true).build());
     assertEquals("_key", schema.getFields().get(0).getName());
     assertEquals(fields(), schema.getFields().subList(1, 4));
-    assertEquals(rows(0, 300), read("digits"));
-    CacheConfiguration<?, ?> configuration = configuration("digits");
+    assertEquals(rows(0, 300), read("my-images"));
+    CacheConfiguration<?, ?> configuration = configuration("my-images");
     assertEquals(1, configuration.getBackups());
     assertEquals(32, configuration.getAffinity().partitions());
-  }
+    BinaryObject object = (BinaryObject) ignite.cache("my-images").withKeepBinary().get(1L);
+    assertEquals("MyImages", object.type().typeName());
+    assertEquals("[1, 1, 1, 1]", Arrays.toString(object.<byte[]>field("pixels")));
+    assertEquals(
+        "[[10, 22.5]]",
+        query("my-images", "SELECT COUNT(*), SUM(WEIGHT) FROM MyImages WHERE _KEY < 10"));
 
-  @Test
-  public void aReplicatedCacheIsCreatedOnRequest() throws Exception {
     load(into("everywhere").setReplicated(true), 1, 10);
-
     assertEquals(CacheMode.REPLICATED, configuration("everywhere").getCacheMode());
     assertEquals(rows(0, 10), read("everywhere"));
   }
 
+  /** That the rows of a group lie in one partition is shown by tests/integration. */
   @Test
-  public void valuesAreObjectsNamedAfterTheCacheWithBytesAsArrays() throws Exception {
-    load(into("my-images"), 1, 2);
+  public void sqlSeesBothFieldsOfAKeyThatIsAnObjectAndAppendedRowsHaveTheSame() throws Exception {
+    LoadCommand.Builder command = into("together").setKeyColumn("name").setAffinityColumn("group");
+    putGroups(command, 0);
+    command.setExisting(ExistingCache.EXISTING_CACHE_APPEND);
+    putGroups(command, 200);
 
-    BinaryObject object = (BinaryObject) ignite.cache("my-images").withKeepBinary().get(1L);
-    assertEquals("MyImages", object.type().typeName());
     assertEquals(
-        Arrays.toString(new byte[] {1, 1, 1, 1}), Arrays.toString(object.<byte[]>field("pixels")));
-  }
-
-  @Test
-  public void sqlSeesTheRows() throws Exception {
-    load(into("digits"), 1, 20);
-
-    List<List<?>> sum =
-        ignite
-            .cache("digits")
-            .query(new SqlFieldsQuery("SELECT COUNT(*), SUM(WEIGHT) FROM Digits WHERE _KEY < 10"))
-            .getAll();
-    assertEquals(10L, sum.get(0).get(0));
-    assertEquals(22.5, ((Number) sum.get(0).get(1)).doubleValue(), 1e-9);
-  }
-
-  @Test
-  public void keysComeFromTheKeyColumn() throws Exception {
-    load(into("named").setKeyColumn("name"), 1, 5);
-
-    List<List<Object>> rows =
-        cluster.readAll(command("named").setKey(true).addColumns("weight").build());
-    assertTrue(rows.contains(List.of("row 3", 1.5f)));
-    assertEquals(2, cluster.schema(command("named").build()).getFields().size());
-  }
-
-  @Test
-  public void rowsWithTheSameAffinityValueShareAPartition() throws Exception {
-    LoadCommand.Builder command =
-        into("together").setKeyColumn("name").setAffinityColumn("group").setPartitions(64);
-    for (boolean withoutSql : new boolean[] {false, true}) {
-      command.setWithoutSql(withoutSql).setExisting(ExistingCache.EXISTING_CACHE_REPLACE);
-      assertEquals(200, putGroups(command, 0));
-      command.setExisting(ExistingCache.EXISTING_CACHE_APPEND);
-      assertEquals(200, putGroups(command, 200));
-
-      Map<Integer, Set<Integer>> partitions = new HashMap<>();
-      for (Cache.Entry<Object, Object> row : ignite.cache("together").withKeepBinary()) {
-        int group = ((BinaryObject) row.getKey()).<Integer>field("group");
-        partitions
-            .computeIfAbsent(group, none -> new HashSet<>())
-            .add(ignite.affinity("together").partition(row.getKey()));
-      }
-      assertEquals(20, partitions.size());
-      partitions.forEach((group, of) -> assertEquals("group " + group, 1, of.size()));
-      Set<Integer> used = new HashSet<>();
-      partitions.values().forEach(used::addAll);
-      assertTrue("partitions of 20 groups: " + used, used.size() > 10);
-
-      List<List<Object>> rows = cluster.readAll(command("together").build());
-      assertEquals(400, rows.size());
-      assertTrue(rows.contains(List.of("row 399", 19, 399f)));
-    }
-  }
-
-  @Test
-  public void sqlSeesBothFieldsOfAKeyThatIsAnObject() throws Exception {
-    putGroups(into("together").setKeyColumn("name").setAffinityColumn("group"), 0);
-
-    List<List<?>> rows =
-        ignite
-            .cache("together")
-            .query(
-                new SqlFieldsQuery(
-                    "SELECT NAME, WEIGHT FROM Together WHERE \"GROUP\" = 7 ORDER BY WEIGHT"))
-            .getAll();
-    assertEquals(10, rows.size());
-    assertEquals(List.of("row 7", 7f), rows.get(0));
-  }
-
-  @Test
-  public void appendedRowsMustHaveTheSameAffinityColumn() throws Exception {
-    putGroups(into("together").setKeyColumn("name").setAffinityColumn("group"), 0);
-
+        "[[20, row 107, 387.0]]",
+        query(
+            "together",
+            "SELECT COUNT(*), MIN(NAME), MAX(WEIGHT) FROM Together WHERE \"GROUP\" = 7"));
     assertInvalid(
         ERROR_CODE_ROW_MISMATCH,
         "rows with affinity column \"\" do not fit cache together, whose affinity column is"
             + " \"group\"",
-        () ->
-            putGroups(
-                into("together")
-                    .setKeyColumn("name")
-                    .setExisting(ExistingCache.EXISTING_CACHE_APPEND),
-                200));
+        () -> putGroups(command.clone().clearAffinityColumn(), 400));
   }
 
   @Test
-  public void aCacheWithoutSqlIsReadAsAnyOther() throws Exception {
-    load(into("plain").setWithoutSql(true), 2, 10);
+  public void anExistingCacheIsKeptReplacedOrAppendedToAsRequested() throws Exception {
+    Schema other = new Schema(List.of(Field.nullable("pixels", new ArrowType.Int(64, true))));
+    for (boolean withoutSql : new boolean[] {false, true}) {
+      LoadCommand.Builder command = into("digits").setWithoutSql(withoutSql);
+      load(command, 1, 10);
+      assertEquals(withoutSql, configuration("digits").getQueryEntities().isEmpty());
+      assertFails(
+          FlightStatusCode.ALREADY_EXISTS,
+          "if_exists=\"replace\" or if_exists=\"append\"",
+          "[code=CACHE_EXISTS]",
+          () -> load(command, 1, 5));
 
-    assertTrue(configuration("plain").getQueryEntities().isEmpty());
-    assertEquals(rows(0, 20), read("plain"));
-    load(into("plain").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(20), 1, 10);
-    assertEquals(30, read("plain").size());
+      command.setExisting(ExistingCache.EXISTING_CACHE_APPEND);
+      assertInvalid(
+          ERROR_CODE_ROW_MISMATCH,
+          "do not fit cache digits, which has keys Long and columns [pixels: FixedSizeList(4) of"
+              + " Int(8, false), ",
+          () -> load(command, other, 1));
+      assertEquals(rows(0, 10), read("digits"));
+      load(command.setFirstKey(10), 1, 10);
+      assertEquals(20, read("digits").size());
+      assertTrue(ignite.cache("digits").containsKey(19L));
+
+      command.setExisting(ExistingCache.EXISTING_CACHE_REPLACE).clearFirstKey();
+      load(command, other, 2);
+      assertEquals(2, cluster.readAll(command("digits").build()).size());
+      load(command, 1, 3);
+      assertEquals(rows(0, 3), read("digits"));
+      ignite.destroyCache("digits");
+    }
   }
 
   @Test
-  public void aSealedLoadThatEndsWithoutItsSealLeavesNoCache() {
+  public void aLoadThatIsRefusedLeavesNoCache() {
+    Schema counts = new Schema(List.of(Field.nullable("n", new ArrowType.Int(64, false))));
+    for (String reserved : List.of("tensorflow-ignite-mine", "ignite-sys-cache")) {
+      assertInvalid(
+          ERROR_CODE_INVALID_REQUEST,
+          "cache " + reserved + " cannot be loaded;",
+          () -> load(into(reserved), 1, 1));
+    }
+    assertInvalid(
+        ERROR_CODE_UNSUPPORTED_TYPE,
+        "cache given_up cannot be loaded: column n is of type n: Int(64, false)",
+        () -> load(into("given_up"), counts, 1));
     assertInvalid(
         ERROR_CODE_INVALID_REQUEST,
         "the rows for cache given_up ended after 20, and the sender did not report",
         () -> load(into("given_up").setSealed(true), 2, 10));
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
+        "row 1 for cache given_up: column name is null, but part of the key;",
+        () -> putWithLastNameNull("given_up", 1, 2));
     assertFalse(ignite.cacheNames().contains("given_up"));
+    assertFalse(new SchemaStore(ignite).get("given_up").isPresent());
   }
 
   @Test
@@ -269,55 +232,6 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void countedKeysStartAtTheFirstKey() throws Exception {
-    load(into("late").setFirstKey(1000), 2, 5);
-
-    assertTrue(ignite.cache("late").containsKey(1009L));
-    assertFalse(ignite.cache("late").containsKey(999L));
-  }
-
-  @Test
-  public void anExistingCacheIsKeptReplacedOrAppendedToAsRequested() throws Exception {
-    load(into("digits"), 1, 10);
-
-    assertFails(
-        FlightStatusCode.ALREADY_EXISTS,
-        "if_exists=\"replace\" or if_exists=\"append\"",
-        "[code=CACHE_EXISTS]",
-        () -> load(into("digits"), 1, 5));
-    assertEquals(rows(0, 10), read("digits"));
-
-    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(10), 1, 10);
-    assertEquals(20, read("digits").size());
-
-    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), 1, 3);
-    assertEquals(rows(0, 3), read("digits"));
-  }
-
-  @Test
-  public void appendedRowsMustHaveTheSameColumns() throws Exception {
-    load(into("digits"), 1, 10);
-    Schema other = new Schema(List.of(Field.nullable("weight", new ArrowType.Int(64, true))));
-
-    assertInvalid(
-        ERROR_CODE_ROW_MISMATCH,
-        "do not fit cache digits, which has keys Long and columns [pixels: FixedSizeList(4) of"
-            + " Int(8, false), ",
-        () -> load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_APPEND), other, 1));
-    assertEquals(rows(0, 10), read("digits"));
-  }
-
-  @Test
-  public void aCacheIsReplacedByRowsWithOtherTypes() throws Exception {
-    load(into("digits"), 1, 10);
-    Schema other = new Schema(List.of(Field.nullable("pixels", new ArrowType.Int(64, true))));
-
-    load(into("digits").setExisting(ExistingCache.EXISTING_CACHE_REPLACE), other, 2);
-
-    assertEquals(2, cluster.readAll(command("digits").build()).size());
-  }
-
-  @Test
   public void theSchemaOfAnEarlierCacheIsNotUsedForALaterOne() throws Exception {
     load(into("digits"), 1, 10);
     ignite.destroyCache("digits");
@@ -329,76 +243,6 @@ public class ItLoading extends DataTest {
         .put(1L, ignite.binary().builder("Other").setField("pixels", 7).build());
 
     assertEquals(List.of(List.of(7)), cluster.readAll(command("digits").build()));
-  }
-
-  @Test
-  public void nullsAreLoadedAndReadBack() throws Exception {
-    put(
-        into("holes"),
-        new Schema(fields()),
-        1,
-        (root, batch) -> {
-          fill(root, 0, 3);
-          root.getVector("weight").setNull(1);
-          root.getVector("name").setNull(1);
-          root.getVector("pixels").setNull(2);
-        });
-
-    ReadCommand.Builder command =
-        ReadCommand.newBuilder().setCache("holes").setKey(true).setNulls(Nulls.NULLS_KEEP);
-    List<Object> first = List.of(0L, Collections.nCopies(PIXELS, (byte) 0), "row 0", 0f);
-    List<Object> second = Arrays.asList(1L, Collections.nCopies(PIXELS, (byte) 1), null, null);
-    List<Object> third = Arrays.asList(2L, null, "row 2", 1f);
-    List<List<Object>> rows = cluster.readAll(command.build());
-    assertEquals(3, rows.size());
-    assertEquals(new HashSet<>(List.of(first, second, third)), new HashSet<>(rows));
-    assertEquals(
-        List.of(first),
-        cluster.readAll(
-            command.setNulls(Nulls.NULLS_ERROR).setOnMismatch(Mismatch.MISMATCH_SKIP).build(), 2));
-  }
-
-  @Test
-  public void aNullKeyFailsTheLoadAndLeavesNoCache() {
-    assertInvalid(
-        ERROR_CODE_ROW_MISMATCH,
-        "row 1 for cache holes: column name is null, but part of the key;",
-        () ->
-            put(
-                into("holes").setKeyColumn("name"),
-                new Schema(fields()),
-                1,
-                (root, batch) -> {
-                  fill(root, 0, 2);
-                  root.getVector("name").setNull(1);
-                }));
-    assertFalse(ignite.cacheNames().contains("holes"));
-    assertFalse(new SchemaStore(ignite).get("holes").isPresent());
-  }
-
-  @Test
-  public void keysThatAreNotUniqueFailTheLoadAndLeaveNoCache() {
-    assertInvalid(
-        ERROR_CODE_ROW_MISMATCH,
-        "20 rows were loaded into cache twice, but the cache holds 10;",
-        () ->
-            put(
-                into("twice").setKeyColumn("name"),
-                new Schema(fields()),
-                2,
-                (root, batch) -> fill(root, 0, 10)));
-    assertFalse(ignite.cacheNames().contains("twice"));
-  }
-
-  @Test
-  public void aTypeThatCannotBeStoredIsRefusedBeforeACacheIsCreated() {
-    Schema counts = new Schema(List.of(Field.nullable("n", new ArrowType.Int(64, false))));
-
-    assertInvalid(
-        ERROR_CODE_UNSUPPORTED_TYPE,
-        "cache counts cannot be loaded: column n is of type n: Int(64, false)",
-        () -> load(into("counts"), counts, 1));
-    assertFalse(ignite.cacheNames().contains("counts"));
   }
 
   @Test
@@ -427,17 +271,7 @@ public class ItLoading extends DataTest {
       assertInvalid(
           ERROR_CODE_ROW_MISMATCH,
           "column name is null, but part of the key;",
-          () ->
-              put(
-                  into("broken").setKeyColumn("name"),
-                  new Schema(fields()),
-                  2,
-                  (root, batch) -> {
-                    fill(root, batch * 30_000, 30_000);
-                    if (batch == 1) {
-                      root.getVector("name").setNull(29_999);
-                    }
-                  }));
+          () -> putWithLastNameNull("broken", 2, 30_000));
     }
 
     assertEquals(writing, threadsThatWrite());
@@ -447,16 +281,6 @@ public class ItLoading extends DataTest {
     return Thread.getAllStackTraces().keySet().stream()
         .filter(thread -> thread.getName().startsWith("data-streamer-stripe"))
         .collect(Collectors.toSet());
-  }
-
-  @Test
-  public void reservedNamesCannotBeLoaded() {
-    for (String cache : List.of("tensorflow-ignite-mine", "ignite-sys-cache")) {
-      assertInvalid(
-          ERROR_CODE_INVALID_REQUEST,
-          "cache " + cache + " cannot be loaded;",
-          () -> load(into(cache), 1, 1));
-    }
   }
 
   private interface Filler {
@@ -474,6 +298,20 @@ public class ItLoading extends DataTest {
   private static long load(LoadCommand.Builder command, int batches, int rows) throws Exception {
     return put(
         command, new Schema(fields()), batches, (root, batch) -> fill(root, batch * rows, rows));
+  }
+
+  /** Loads rows whose key is their name, which the last one lacks. */
+  private static void putWithLastNameNull(String cache, int batches, int rows) throws Exception {
+    put(
+        into(cache).setKeyColumn("name"),
+        new Schema(fields()),
+        batches,
+        (root, batch) -> {
+          fill(root, batch * rows, rows);
+          if (batch == batches - 1) {
+            root.getVector("name").setNull(rows - 1);
+          }
+        });
   }
 
   /** Rows of zeros. */
@@ -547,6 +385,10 @@ public class ItLoading extends DataTest {
       rows.add(List.of((long) row, pixels, "row " + row, row / 2f));
     }
     return rows;
+  }
+
+  private static String query(String cache, String text) {
+    return ignite.cache(cache).query(new SqlFieldsQuery(text)).getAll().toString();
   }
 
   private static HashSet<List<Object>> read(String cache) throws Exception {

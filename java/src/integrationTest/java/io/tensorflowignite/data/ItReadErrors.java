@@ -1,8 +1,6 @@
 package io.tensorflowignite.data;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SCHEMA_UNKNOWN;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
 
@@ -24,8 +22,8 @@ import org.junit.function.ThrowingRunnable;
 /** Errors of reading give the reason and what to do. */
 public class ItReadErrors extends DataTest {
   @Test
-  public void anUnknownCacheIsAnErrorThatNamesTheExistingOnes() {
-    create(new CacheConfiguration<>("known"), 4, 0);
+  public void anUnknownCacheOrColumnIsAnErrorThatNamesTheExistingOnes() {
+    fillObjects(create(new CacheConfiguration<>("known"), 4, 0), "Digit", 1);
     create(new CacheConfiguration<>("tensorflow-ignite-jobs"), 4, 0);
 
     for (String cache : List.of("nope", "ignite-sys-cache")) {
@@ -35,27 +33,11 @@ public class ItReadErrors extends DataTest {
           "[code=CACHE_NOT_FOUND]",
           () -> cluster.info(command(cache).build()));
     }
-  }
-
-  @Test
-  public void anUnknownColumnIsAnErrorThatNamesTheExistingOnes() {
-    fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 1);
-
     assertFails(
         FlightStatusCode.NOT_FOUND,
-        "cache digits has no column pixel; its columns are [",
+        "cache known has no column pixel; its columns are [",
         "[code=COLUMN_NOT_FOUND]",
-        () -> cluster.info(command("digits").addColumns("pixel").build()));
-  }
-
-  @Test
-  public void anEmptyCacheWithoutSchemaIsAnError() {
-    create(new CacheConfiguration<>("empty"), 4, 0);
-
-    assertInvalid(
-        ERROR_CODE_SCHEMA_UNKNOWN,
-        "cache empty is empty, and its columns are not known",
-        () -> cluster.info(command("empty").build()));
+        () -> cluster.info(command("known").addColumns("pixel").build()));
   }
 
   @Test
@@ -79,33 +61,7 @@ public class ItReadErrors extends DataTest {
   }
 
   @Test
-  public void aNullIsAnErrorThatNamesItsRow() {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("holes"), 1, 0);
-    cache.put(1, object("Holes", "n", 1));
-    cache.put(2, ignite.binary().builder("Holes").setField("n", null, Integer.class).build());
-
-    assertInvalid(
-        ERROR_CODE_ROW_MISMATCH,
-        "cache holes, key 2: column n is null;",
-        () -> cluster.readAll(command("holes").build()));
-  }
-
-  @Test
-  public void aNegativeRateIsRefused() {
-    fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 1);
-
-    assertInvalid(
-        ERROR_CODE_INVALID_REQUEST,
-        "0 bytes or -1 rows in a second are no rate of reading; read_rate has numbers above 0",
-        () ->
-            cluster.info(
-                command("digits")
-                    .setReadRate(ReadLimit.newBuilder().setRowsPerSecond(-1))
-                    .build()));
-  }
-
-  @Test
-  public void aPartitionOfAnotherNodeIsRefused() {
+  public void aPartitionOfAnotherNodeIsRefusedOrNamedToAReaderThatFollowsIt() throws Exception {
     fillObjects(create(new CacheConfiguration<>("digits"), 16, 1), "Digit", 10);
     FlightInfo info = cluster.info(command("digits").build());
     FlightEndpoint first = info.getEndpoints().get(0);
@@ -116,12 +72,6 @@ public class ItReadErrors extends DataTest {
         "partition " + partitions(second).get(0) + " of cache digits is not primary on node",
         "[code=PARTITION_NOT_LOCAL]",
         () -> DataCluster.read(cluster.client(first.getLocations().get(0)), second.getTicket()));
-  }
-
-  @Test
-  public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
-    fillObjects(create(new CacheConfiguration<>("digits"), 16, 1), "Digit", 10);
-
     assertPartitionsOfAnotherNodeAreNamed(command("digits").build());
   }
 
@@ -173,6 +123,10 @@ public class ItReadErrors extends DataTest {
         "the command names no cache", () -> cluster.info(ReadCommand.getDefaultInstance()));
     assertInvalid(
         "batches of -1 bytes", () -> cluster.info(command("digits").setBatchBytes(-1).build()));
+    ReadLimit negative = ReadLimit.newBuilder().setRowsPerSecond(-1).build();
+    assertInvalid(
+        "0 bytes or -1 rows in a second are no rate of reading; read_rate has numbers above 0",
+        () -> cluster.info(command("digits").setReadRate(negative).build()));
   }
 
   private static void assertInvalid(String text, ThrowingRunnable call) {

@@ -4,11 +4,9 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadLimit;
 import io.tensorflowignite.v1.ReadResult;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -32,28 +30,28 @@ import org.junit.Test;
 /** A read gives every row of a cache once, from its owner. */
 public class ItReading extends DataTest {
   @Test
-  public void everyRowOfAPartitionedCacheComesOnceOverItsOwners() throws Exception {
-    fillObjects(create(new CacheConfiguration<>("digits"), 64, 1), "Digit", 1000);
-
-    FlightInfo info = cluster.info(command("digits").setKey(true).build());
-
-    assertEquals(1000, info.getRecords());
-    assertEquals(3, info.getEndpoints().size());
-    assertEquals(
-        IntStream.range(0, 64).boxed().collect(Collectors.toList()), sorted(partitions(info)));
-    assertRowsOnce(1000, cluster.readAll(command("digits").setKey(true).build()));
+  public void everyRowComesOnceOverItsPrimaries() throws Exception {
+    assertRowsOnceOverOwners(new CacheConfiguration<>("digits"), 64, 1, 1000);
+    assertRowsOnceOverOwners(
+        new CacheConfiguration<>("everywhere").setCacheMode(CacheMode.REPLICATED), 32, 0, 500);
+    // Most partitions have no row.
+    assertRowsOnceOverOwners(new CacheConfiguration<>("sparse"), 1024, 1, 5);
   }
 
-  @Test
-  public void aReplicatedCacheIsSplitByItsPrimaries() throws Exception {
-    CacheConfiguration<Object, Object> configuration = new CacheConfiguration<>("everywhere");
-    fillObjects(create(configuration.setCacheMode(CacheMode.REPLICATED), 32, 0), "Everywhere", 500);
+  private static void assertRowsOnceOverOwners(
+      CacheConfiguration<Object, Object> configuration, int partitions, int backups, int rows)
+      throws Exception {
+    fillObjects(create(configuration, partitions, backups), "Digit", rows);
+    ReadCommand command = command(configuration.getName()).setKey(true).build();
 
-    FlightInfo info = cluster.info(command("everywhere").build());
+    FlightInfo info = cluster.info(command);
 
+    assertEquals(rows, info.getRecords());
     assertEquals(3, info.getEndpoints().size());
-    assertEquals(500, info.getRecords());
-    assertRowsOnce(500, cluster.readAll(command("everywhere").setKey(true).build()));
+    assertEquals(
+        IntStream.range(0, partitions).boxed().collect(Collectors.toList()),
+        sorted(partitions(info)));
+    assertRowsOnce(rows, cluster.readAll(command));
   }
 
   @Test
@@ -95,13 +93,6 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void aCacheWithEmptyPartitionsEndsCleanly() throws Exception {
-    fillObjects(create(new CacheConfiguration<>("sparse"), 1024, 1), "Sparse", 5);
-
-    assertRowsOnce(5, cluster.readAll(command("sparse").setKey(true).build()));
-  }
-
-  @Test
   public void batchesEndAtTheRequestedRowsAndBytesAndSpanPartitions() throws Exception {
     fillObjects(create(new CacheConfiguration<>("cut"), 64, 0), "Cut", 1000);
     FlightEndpoint endpoint =
@@ -137,21 +128,16 @@ public class ItReading extends DataTest {
   }
 
   @Test
-  public void aCacheIsFoundByItsNameAsFlightPath() {
-    fillObjects(create(new CacheConfiguration<>("digits"), 4, 0), "Digit", 10);
-    FlightDescriptor path = FlightDescriptor.path("digits");
-
-    assertEquals(10, cluster.client(0).getInfo(path).getRecords());
-    assertEquals(3, cluster.client(0).getSchema(path).getSchema().getFields().size());
-  }
-
-  @Test
-  public void aClientThatKnowsOnlyFlightGetsNullsAsNulls() throws Exception {
+  public void aClientThatKnowsOnlyFlightFindsACacheByItsPathAndGetsNullsAsNulls() throws Exception {
     create(new CacheConfiguration<>("holes"), 1, 0).put(1, object("Hole", "a", 1, "b", "text"));
     ignite.cache("holes").put(2, object("Hole", "a", 2));
-    FlightInfo info = cluster.client(0).getInfo(FlightDescriptor.path("holes"));
-    FlightEndpoint endpoint = info.getEndpoints().get(0);
-    try (FlightStream rows = cluster.stream(endpoint)) {
+    FlightDescriptor path = FlightDescriptor.path("holes");
+
+    FlightInfo info = cluster.client(0).getInfo(path);
+
+    assertEquals(2, info.getRecords());
+    assertEquals(2, cluster.client(0).getSchema(path).getSchema().getFields().size());
+    try (FlightStream rows = cluster.stream(info.getEndpoints().get(0))) {
       assertTrue(rows.next());
       assertEquals(2, rows.getRoot().getRowCount());
       assertEquals(1, rows.getRoot().getVector("b").getNullCount());
@@ -196,7 +182,7 @@ public class ItReading extends DataTest {
               following(endpoint),
               batch -> {
                 if (keys.isEmpty()) {
-                  moveSomeOf(endpoint);
+                  moveSomeOf("moving", partitions(endpoint));
                 }
                 addKeys(batch, keys);
               });
@@ -221,20 +207,6 @@ public class ItReading extends DataTest {
     }
     assertEquals(expected.size(), keys.size());
     assertEquals(expected, Set.copyOf(keys));
-  }
-
-  private static void moveSomeOf(FlightEndpoint endpoint) {
-    try {
-      cluster.addNode();
-    } catch (IOException failure) {
-      throw new AssertionError(failure);
-    }
-    Await.until(
-        "a partition moves",
-        () ->
-            partitions(endpoint).stream()
-                .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))
-                .anyMatch(owner -> !owner.isLocal()));
   }
 
   private static void addKeys(VectorSchemaRoot batch, List<Object> keys) {

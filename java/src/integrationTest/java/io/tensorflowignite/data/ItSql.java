@@ -39,100 +39,80 @@ import org.junit.Test;
 public class ItSql extends DataTest {
   private static final int ROWS = 600;
 
+  /** Partitions that a command names. */
+  private static final List<Integer> NAMED = List.of(3, 1, 12);
+
   @Test
   public void aConditionSelectsRowsOnceOverTheirOwners() throws Exception {
     for (int backups = 0; backups < 2; backups++) {
       String name = "filtered" + backups;
-      fill(create(sql(name), 64, backups));
+      fill(create(filtered(name), 64, backups));
       ReadCommand.Builder command = command(name).setWhere("label < 3").setKey(true);
 
       FlightInfo info = cluster.info(command.build());
 
-      assertEquals(expected(i -> i % 10 < 3).size(), info.getRecords());
       assertEquals(3, info.getEndpoints().size());
-      assertKeys(i -> i % 10 < 3, cluster.readAll(command.build()));
+      assertSelects(i -> i % 10 < 3, command);
       assertEquals(
           List.of("_key", "pixels", "label", "name", "price"),
           names(info.getSchemaOptional().get()));
+      assertEquals(-1, cluster.info(command.setUncounted(true).build()).getRecords());
     }
+    assertEquals(-1, cluster.info(command("filtered0").setUncounted(true).build()).getRecords());
   }
 
   @Test
   public void aConditionOverAReplicatedCacheGivesEachRowByItsPrimaryOnly() throws Exception {
-    fill(create(sql("everywhere").setCacheMode(CacheMode.REPLICATED), 32, 0));
+    fill(create(filtered("everywhere").setCacheMode(CacheMode.REPLICATED), 32, 0));
     ReadCommand.Builder command = command("everywhere").setWhere("label = 4").setKey(true);
+    IntPredicate named = i -> i % 10 == 4 && NAMED.contains(partition("everywhere", i));
 
-    assertEquals(60, cluster.info(command.build()).getRecords());
-    assertKeys(i -> i % 10 == 4, cluster.readAll(command.build()));
-
-    ReadCommand some = command.addAllPartitions(List.of(1, 5, 30)).build();
-    IntPredicate there = i -> i % 10 == 4 && List.of(1, 5, 30).contains(partition("everywhere", i));
-    assertEquals(expected(there).size(), cluster.info(some).getRecords());
-    assertKeys(there, cluster.readAll(some));
-    ReadCommand select =
+    assertSelects(i -> i % 10 == 4, command);
+    assertSelects(named, command.addAllPartitions(NAMED));
+    assertSelects(
+        named,
         command("everywhere")
             .setSql("SELECT _key, price AS p FROM Filtered WHERE label = ?")
-            .addParameters(Parameter.newBuilder().setIntValue(4))
-            .addAllPartitions(List.of(1, 5, 30))
-            .build();
-    assertEquals(expected(there).size(), cluster.info(select).getRecords());
-    assertKeys(there, cluster.readAll(select));
+            .addParameters(value().setIntValue(4))
+            .addAllPartitions(NAMED));
   }
 
   @Test
-  public void onlyNamedPartitionsAreCountedAndRead() throws Exception {
+  public void onlyNamedPartitionsAreCountedAndReadAlsoByParallelQueries() throws Exception {
     for (int parallelism : new int[] {1, 3}) {
       String name = "some" + parallelism;
-      fill(create(sql(name).setQueryParallelism(parallelism), 16, 1));
-      List<Integer> named = List.of(3, 1, 12);
-      ReadCommand command =
-          command(name).setWhere("label <> 0").addAllPartitions(named).setKey(true).build();
-      IntPredicate there = i -> i % 10 != 0 && named.contains(partition(name, i));
-
-      assertEquals(expected(there).size(), cluster.info(command).getRecords());
-      assertKeys(there, cluster.readAll(command));
+      fill(create(filtered(name).setQueryParallelism(parallelism), 16, 1));
+      assertSelects(
+          i -> i % 10 != 0 && NAMED.contains(partition(name, i)),
+          command(name).setWhere("label <> 0").addAllPartitions(NAMED).setKey(true));
     }
   }
 
   @Test(timeout = 60_000)
   public void aRangeOfKeysMayBeAsWideAsItsTypeHoweverFewThePartitions() throws Exception {
-    fill(create(sql("few"), 2, 0));
+    fill(create(filtered("few"), 2, 0));
     String all = String.valueOf(Long.MAX_VALUE);
     for (String where :
         List.of("_key BETWEEN 590 AND " + all, "_key >= ROUND(590, 2) AND _key < " + all)) {
-      ReadCommand command = command("few").setWhere(where).setKey(true).build();
-      assertEquals(where, 10, cluster.info(command).getRecords());
-      assertKeys(i -> i >= 590, cluster.readAll(command));
+      assertSelects(i -> i >= 590, command("few").setWhere(where).setKey(true));
     }
-  }
-
-  @Test
-  public void aConditionThatNoKeyCanMeetGivesNoRows() throws Exception {
-    fill(create(sql("none"), 8, 0));
     for (String where : List.of("_key BETWEEN 0 AND -30", "_key IN (1) AND _key IN (2)", "1 = 0")) {
-      ReadCommand command = command("none").setWhere(where).build();
-      assertEquals(where, 0, cluster.info(command).getRecords());
-      assertEquals(where, List.of(), cluster.readAll(command));
+      assertSelects(i -> false, command("few").setWhere(where).setKey(true));
     }
   }
 
   @Test
   public void aCacheIsFoundByTheNameOfItsTable() throws Exception {
-    fill(create(sql("named"), 8, 0));
-    ignite.createCache(new CacheConfiguration<>("schema"));
-    for (String statement :
-        List.of(
-            "CREATE TABLE Person (id INT PRIMARY KEY, name VARCHAR)",
-            "INSERT INTO Person VALUES (7, 'Ada')")) {
-      ignite.cache("schema").query(new SqlFieldsQuery(statement).setSchema("PUBLIC")).getAll();
-    }
+    fill(create(filtered("named"), 8, 0));
+    sql("CREATE TABLE Person (id INT PRIMARY KEY, name VARCHAR)");
+    sql("INSERT INTO Person VALUES (7, 'Ada')");
     for (String name : List.of("PERSON", "person", "PUBLIC.PERSON", "SQL_PUBLIC_PERSON")) {
       ReadCommand person = command(name).addColumns("NAME").build();
       assertEquals(List.of(List.of("Ada")), cluster.readAll(person));
     }
     assertEquals(ROWS, cluster.info(command("filtered").build()).getRecords());
 
-    create(sql("second"), 8, 0);
+    create(filtered("second"), 8, 0);
 
     assertEquals(ROWS, cluster.info(command("named.FILTERED").build()).getRecords());
     assertInvalid(
@@ -143,28 +123,14 @@ public class ItSql extends DataTest {
   }
 
   @Test
-  public void anIndexIsUsedAndGivesTheSameRows() throws Exception {
-    fill(create(sql("indexed"), 64, 1));
-    ignite
-        .cache("indexed")
-        .query(new SqlFieldsQuery("CREATE INDEX prices ON \"indexed\".FILTERED (price)"))
-        .getAll();
-    ReadCommand.Builder command = command("indexed").setWhere("price > 100").setKey(true);
-
-    assertEquals(expected(i -> i * 0.5 > 100).size(), cluster.info(command.build()).getRecords());
-    assertKeys(i -> i * 0.5 > 100, cluster.readAll(command.build()));
-  }
-
-  @Test
-  public void aSelectChoosesItsColumnsInItsOrder() throws Exception {
-    fill(create(sql("chosen"), 16, 0));
+  public void aSelectChoosesItsColumnsInItsOrderAndUsesAnIndex() throws Exception {
+    fill(create(filtered("chosen"), 16, 0));
+    sql("CREATE INDEX prices ON \"chosen\".FILTERED (price)");
     ReadCommand.Builder command =
         command("chosen")
             .setSql(
                 "SELECT _key AS id, price * 2 AS twice, name, label + 1 AS \"next label\", pixels"
                     + " FROM Filtered f WHERE f.price >= 250 AND name LIKE 'row %'");
-
-    FlightInfo info = cluster.info(command.build());
 
     assertEquals(
         Arrays.asList(
@@ -173,73 +139,45 @@ public class ItSql extends DataTest {
             "name: Utf8 not null",
             "next label: Int(32, true) not null",
             "pixels: Binary not null"),
-        info.getSchemaOptional().get().getFields().stream()
+        cluster.schema(command.build()).getFields().stream()
             .map(Field::toString)
             .collect(Collectors.toList()));
-    assertEquals(100, info.getRecords());
-    List<List<Object>> rows = cluster.readAll(command.build());
-    assertKeys(i -> i * 0.5 >= 250, rows);
-    for (List<Object> row : rows) {
+    for (List<Object> row : assertSelects(i -> i * 0.5 >= 250, command)) {
       int key = (Integer) row.get(0);
       assertEquals(List.of(key, key * 1.0, "row " + key, key % 10 + 1, pixels(key)), row);
     }
+    ReadCommand star = command("chosen").setSql("SELECT * FROM FILTERED WHERE label = 1").build();
+    assertEquals(List.of("pixels", "label", "name", "price"), names(cluster.schema(star)));
+    assertEquals(60, cluster.readAll(star).size());
   }
 
   @Test
   public void columnsOfATableMadeBySqlKeepTheirTypes() throws Exception {
-    ignite.createCache(new CacheConfiguration<>("schema"));
-    String[] statements = {
-      "CREATE TABLE Typed (id INT PRIMARY KEY, flag BOOLEAN, tiny TINYINT, small SMALLINT, wide"
-          + " BIGINT, single REAL, twin DOUBLE, text VARCHAR, raw BINARY) WITH"
-          + " \"cache_name=typed,affinity_key=id\"",
-      "INSERT INTO Typed VALUES (7, TRUE, -128, -32768, -9223372036854775808, 0.5, -0.25, 'ä',"
-          + " X'00ff')",
-    };
-    for (String statement : statements) {
-      ignite.cache("schema").query(new SqlFieldsQuery(statement).setSchema("PUBLIC")).getAll();
-    }
+    sql(
+        "CREATE TABLE Typed (id INT PRIMARY KEY, flag BOOLEAN, tiny TINYINT, small SMALLINT, wide"
+            + " BIGINT, single REAL, twin DOUBLE, text VARCHAR, raw BINARY) WITH"
+            + " \"cache_name=typed,affinity_key=id\"");
+    sql(
+        "INSERT INTO Typed VALUES (7, TRUE, -128, -32768, -9223372036854775808, 0.5, -0.25, 'ä',"
+            + " X'00ff')");
     ReadCommand all =
         command("typed")
             .setSql("SELECT flag, tiny, small, id, wide, single, twin, text, raw FROM Typed")
             .build();
     assertEquals(
-        List.of(
-            List.of(
-                true,
-                Byte.MIN_VALUE,
-                Short.MIN_VALUE,
-                7,
-                Long.MIN_VALUE,
-                0.5f,
-                -0.25,
-                "ä",
-                Arrays.toString(new byte[] {0, -1}))),
-        cluster.readAll(all));
+        "[[true, -128, -32768, 7, -9223372036854775808, 0.5, -0.25, ä, [0, -1]]]",
+        cluster.readAll(all).toString());
     assertEquals(
-        all.getSql(),
         List.of("flag", "tiny", "small", "id", "wide", "single", "twin", "text", "raw"),
         names(cluster.schema(all)));
-    assertEquals(
-        1,
-        cluster
-            .readAll(
-                command("typed").addColumns("TEXT").setWhere("raw = X'00FF' AND wide < 0").build())
-            .size());
+    ReadCommand some =
+        command("typed").addColumns("TEXT").setWhere("raw = X'00FF' AND wide < 0").build();
+    assertEquals(List.of(List.of("ä")), cluster.readAll(some));
   }
 
   @Test
-  public void aStarStandsForTheFieldsUnderTheirOwnNames() throws Exception {
-    fill(create(sql("star"), 16, 0));
-
-    ReadCommand command = command("star").setSql("SELECT * FROM FILTERED WHERE label = 1").build();
-
-    assertEquals(List.of("pixels", "label", "name", "price"), names(cluster.schema(command)));
-    assertEquals(60, cluster.readAll(command).size());
-  }
-
-  @Test
-  public void parametersOfEveryKindAreBound() throws Exception {
-    fill(create(sql("bound"), 16, 0));
+  public void parametersOfEveryKindAreBoundAndNeverReadAsSql() throws Exception {
+    fill(create(filtered("bound"), 16, 0));
 
     assertBound("label = ?", i -> i % 10 == 3, value().setIntValue(3));
     assertBound("price < ?", i -> i < 21, value().setDoubleValue(10.5));
@@ -254,30 +192,25 @@ public class ItSql extends DataTest {
     assertBound("CAST(? AS INT) IS NULL AND label = 2", i -> i % 10 == 2, value());
     assertBound(
         "label IN (?, ?)", i -> i % 10 < 2, value().setIntValue(0), value().setStringValue("1"));
-  }
-
-  @Test
-  public void aParameterIsNeverReadAsSql() throws Exception {
-    fill(create(sql("safe"), 16, 0));
     for (String text :
         new String[] {
-          "' OR 1=1 --", "x' OR '1'='1", "?", "\"", "1); DROP TABLE \"safe\".FILTERED; --"
+          "' OR 1=1 --", "x' OR '1'='1", "?", "\"", "1); DROP TABLE \"bound\".FILTERED; --"
         }) {
-      assertBound("safe", "name = ?", i -> false, value().setStringValue(text));
-      assertBound("safe", "name <> ?", i -> true, value().setStringValue(text));
+      assertBound("name = ?", i -> false, value().setStringValue(text));
+      assertBound("name <> ?", i -> true, value().setStringValue(text));
     }
   }
 
   @Test
   public void nullsAreNoValueOfAComparison() throws Exception {
-    IgniteCache<Object, Object> cache = create(sql("holes"), 8, 0);
+    IgniteCache<Object, Object> cache = create(filtered("holes"), 8, 0);
     fill(cache);
     cache.put(ROWS, object("Filtered", "label", 1, "price", 1.0));
 
     ReadCommand.Builder command = command("holes").setKey(true).addColumns("label");
     assertEquals(
         List.of(List.of(ROWS, 1)), cluster.readAll(command.setWhere("name IS NULL").build()));
-    assertKeys(i -> i < ROWS, cluster.readAll(command.setWhere("name LIKE 'row%'").build()));
+    assertSelects(i -> i < ROWS, command.setWhere("name LIKE 'row%'"));
     assertInvalid(
         ERROR_CODE_ROW_MISMATCH,
         "cache holes, key " + ROWS + ": column name is null",
@@ -297,8 +230,8 @@ public class ItSql extends DataTest {
       cache.put(i, object("Person", "id", i, "address", address));
     }
 
-    ReadCommand.Builder command = command("people").addColumns("id").setKey(true);
-    assertEquals(10, cluster.readAll(command.setWhere("city = 'Oslo'").build()).size());
+    ReadCommand oslo = command("people").addColumns("id").setWhere("city = 'Oslo'").build();
+    assertEquals(10, cluster.readAll(oslo).size());
   }
 
   @Test
@@ -310,11 +243,9 @@ public class ItSql extends DataTest {
       cache.put(i, i * 0.5);
     }
 
-    ReadCommand command =
-        command("numbers").setKey(true).setWhere("_val >= 25 AND _key <> 60").build();
-
-    assertEquals(49, cluster.info(command).getRecords());
-    assertKeys(i -> i >= 50 && i < 100 && i != 60, cluster.readAll(command));
+    assertSelects(
+        i -> i >= 50 && i < 100 && i != 60,
+        command("numbers").setKey(true).setWhere("_val >= 25 AND _key <> 60"));
   }
 
   @Test
@@ -349,18 +280,6 @@ public class ItSql extends DataTest {
   }
 
   @Test
-  public void rowsOfAnUncountedCommandAreNotCounted() {
-    fill(create(sql("uncounted"), 8, 0));
-
-    assertEquals(-1, cluster.info(command("uncounted").setUncounted(true).build()).getRecords());
-    assertEquals(
-        -1,
-        cluster
-            .info(command("uncounted").setWhere("label = 1").setUncounted(true).build())
-            .getRecords());
-  }
-
-  @Test
   public void aStreamThatIsCancelledEndsItsQuery() throws Exception {
     IgniteCache<Object, Object> cache =
         create(
@@ -380,29 +299,23 @@ public class ItSql extends DataTest {
   }
 
   @Test
-  public void aPartitionOfAnotherNodeIsRefused() {
-    fill(create(sql("owned"), 16, 1));
-    FlightInfo info = cluster.info(command("owned").setWhere("label = 1").build());
-    FlightEndpoint first = info.getEndpoints().get(0);
-    FlightEndpoint second = info.getEndpoints().get(1);
+  public void aPartitionOfAnotherNodeIsRefusedOrNamedToAReaderThatFollowsIt() throws Exception {
+    fill(create(filtered("owned"), 16, 1));
+    ReadCommand command = command("owned").setWhere("label = 1").build();
+    FlightEndpoint first = cluster.info(command).getEndpoints().get(0);
+    FlightEndpoint second = cluster.info(command).getEndpoints().get(1);
 
     assertFails(
         FlightStatusCode.UNAVAILABLE,
         "of cache owned is not primary on node",
         "[code=PARTITION_NOT_LOCAL]",
         () -> DataCluster.read(cluster.client(first.getLocations().get(0)), second.getTicket()));
-  }
-
-  @Test
-  public void partitionsOfAnotherNodeAreNamedToAReaderThatFollowsThem() throws Exception {
-    fill(create(sql("followed"), 16, 1));
-
-    assertPartitionsOfAnotherNodeAreNamed(command("followed").setWhere("label = 1").build());
+    assertPartitionsOfAnotherNodeAreNamed(command);
   }
 
   @Test
   public void errorsOfIgnitesSqlKeepTheirMessage() {
-    fill(create(sql("wrong"), 8, 0));
+    fill(create(filtered("wrong"), 8, 0));
     create(new CacheConfiguration<>("plain"), 4, 0).put(1, 1);
 
     assertInvalid("Column \"NOPE\" not found", command("wrong").setWhere("nope = 1"));
@@ -415,9 +328,6 @@ public class ItSql extends DataTest {
     assertInvalid("is not visible to SQL", command("plain").setWhere("_val = 1"));
     assertInvalid(
         "has the clause LIMIT", command("wrong").setSql("SELECT * FROM Filtered LIMIT 1"));
-    assertInvalid(
-        "the first table of a SELECT is that of its cache",
-        command("wrong").setSql("SELECT * FROM SYS.NODES"));
     assertInvalid(
         ERROR_CODE_INVALID_REQUEST,
         "both where and sql",
@@ -438,18 +348,11 @@ public class ItSql extends DataTest {
 
   private static void assertBound(
       String where, IntPredicate expected, Parameter.Builder... parameters) throws Exception {
-    assertBound("bound", where, expected, parameters);
-  }
-
-  private static void assertBound(
-      String cache, String where, IntPredicate expected, Parameter.Builder... parameters)
-      throws Exception {
-    ReadCommand.Builder command = command(cache).setWhere(where).setKey(true);
+    ReadCommand.Builder command = command("bound").setWhere(where).setKey(true);
     for (Parameter.Builder parameter : parameters) {
       command.addParameters(parameter);
     }
-    assertEquals(where, expected(expected).size(), cluster.info(command.build()).getRecords());
-    assertKeys(expected, cluster.readAll(command.build()));
+    assertSelects(expected, command);
   }
 
   /** The queries of all nodes: the system view of a node lists only its own ones. */
@@ -467,7 +370,7 @@ public class ItSql extends DataTest {
     return Parameter.newBuilder();
   }
 
-  private static CacheConfiguration<Object, Object> sql(String name) {
+  private static CacheConfiguration<Object, Object> filtered(String name) {
     LinkedHashMap<String, String> fields = new LinkedHashMap<>();
     fields.put("pixels", byte[].class.getName());
     fields.put("label", Integer.class.getName());
@@ -496,12 +399,16 @@ public class ItSql extends DataTest {
     return ignite.affinity(cache).partition(key);
   }
 
-  private static Set<Object> expected(IntPredicate keys) {
-    return IntStream.range(0, ROWS).filter(keys).boxed().collect(Collectors.toSet());
-  }
-
-  private static void assertKeys(IntPredicate keys, List<List<Object>> rows) {
-    assertEquals(expected(keys), rows.stream().map(row -> row.get(0)).collect(Collectors.toSet()));
-    assertEquals(expected(keys).size(), rows.size());
+  /** Counts and reads the rows, which have their keys first, and returns them. */
+  private static List<List<Object>> assertSelects(IntPredicate keys, ReadCommand.Builder command)
+      throws Exception {
+    Set<Object> expected =
+        IntStream.range(0, ROWS).filter(keys).boxed().collect(Collectors.toSet());
+    List<List<Object>> rows = cluster.readAll(command.build());
+    String text = command.toString();
+    assertEquals(text, expected.size(), cluster.info(command.build()).getRecords());
+    assertEquals(text, expected.size(), rows.size());
+    assertEquals(text, expected, rows.stream().map(row -> row.get(0)).collect(Collectors.toSet()));
+    return rows;
   }
 }

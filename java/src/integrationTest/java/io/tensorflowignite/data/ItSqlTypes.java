@@ -3,7 +3,6 @@ package io.tensorflowignite.data;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.Await;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
@@ -83,13 +82,7 @@ public class ItSqlTypes extends DataTest {
     try (FlightStream stream = cluster.stream(endpoint)) {
       assertTrue(stream.next());
       rows[0] += stream.getRoot().getRowCount();
-      cluster.addNode();
-      Await.until(
-          "a partition moves",
-          () ->
-              partitions.stream()
-                  .map(partition -> ignite.affinity("moving").mapPartitionToNode(partition))
-                  .anyMatch(owner -> !owner.isLocal()));
+      moveSomeOf("moving", partitions);
 
       assertFails(
           FlightStatusCode.UNAVAILABLE,

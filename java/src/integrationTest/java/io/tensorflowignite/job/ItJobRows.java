@@ -35,6 +35,7 @@ import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.WatchJobRequest;
+import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -46,7 +47,7 @@ import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** Bad rows in the system caches of a real node: each concerns only its own job. */
+/** Bad rows, and errors in the threads, of a real node: each concerns only its own job or pass. */
 public class ItJobRows {
   private static final byte[] WRONG = {1, 2, 3, 4};
 
@@ -54,6 +55,7 @@ public class ItJobRows {
   private static final int LATER = 1000;
 
   private static final int OTHERS = 10;
+  private static final int CALLS_OF_A_WAIT = 7;
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
@@ -95,9 +97,8 @@ public class ItJobRows {
       assertEquals(JOB_STATE_UNREADABLE, listed.getState());
       assertFalse(id, listed.getCause().isEmpty());
     }
-    assertTrue(
-        node.described("4bytes00").getCause(),
-        node.described("4bytes00").getCause().contains("4 bytes"));
+    String cause = node.described("4bytes00").getCause();
+    assertTrue(cause, cause.contains("4 bytes"));
     assertOthersGoOn();
   }
 
@@ -222,6 +223,46 @@ public class ItJobRows {
     assertEquals(2, read.get(2).getSequence());
     logs.remove(task);
     assertEquals(0, node.raw(SystemCache.LOGS).size());
+  }
+
+  /** What an Error does to a loop is shown without a node, in LoopTest. */
+  @Test
+  public void anInterruptionOfALoopIsListedAndTheLoopGoesOn() {
+    assertOthersGoOn();
+    for (String name : List.of("service", "node-runner")) {
+      Thread thread = thread(name);
+      Await.until("thread " + name + " waits", () -> waits(thread));
+      thread.interrupt();
+    }
+    for (String name : List.of("reconciler", "node runner")) {
+      Await.until(
+          "the node lists the error of loop " + name,
+          () ->
+              node.self().getLoopsList().stream()
+                  .anyMatch(loop -> loop.getName().equals(name) && !loop.getError().isEmpty()));
+    }
+    assertOthersGoOn();
+    for (String name : List.of("service", "node-runner")) {
+      assertTrue(name, thread(name).isAlive());
+    }
+  }
+
+  /** Whether a thread waits for its next pass, in a method of java.util.concurrent. */
+  private static boolean waits(Thread thread) {
+    return thread.getState() == Thread.State.TIMED_WAITING
+        && Arrays.stream(thread.getStackTrace())
+            .limit(CALLS_OF_A_WAIT)
+            .anyMatch(
+                call ->
+                    call.getMethodName().equals("tryAcquire")
+                        || call.getClassName().endsWith("LinkedBlockingQueue"));
+  }
+
+  private static Thread thread(String name) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().equals("tensorflow-ignite-" + name))
+        .findFirst()
+        .orElseThrow();
   }
 
   private static int layout(Object row) {

@@ -6,40 +6,25 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** Jobs that are over leave the table of a real node. */
 public class ItLogArchive {
   private static final int JOBS = 100;
 
-  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
-
-  private static Ignite node;
-
-  @BeforeClass
-  public static void start() throws Exception {
-    node = Ignition.start(new LoopbackNodes(8).configuration("node", FOLDER.newFolder().toPath()));
-  }
-
-  @AfterClass
-  public static void stop() {
-    node.close();
-  }
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
   @Test
   public void oneCallMovesAllJobsThatAreOverToTheHistory() throws Exception {
+    Ignite node = NODES.node(0);
     JobTable jobs = new JobTable(node);
     for (int i = 0; i < JOBS; i++) {
       assertTrue(jobs.insert(job("over-" + i, JOB_STATE_FAILED)));

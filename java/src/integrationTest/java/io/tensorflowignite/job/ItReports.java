@@ -3,11 +3,12 @@ package io.tensorflowignite.job;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.Await;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
@@ -22,31 +23,21 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** Messages about tasks and their output between two real nodes. */
 public class ItReports {
-  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
   private static Ignite serving;
   private static Ignite running;
 
   @BeforeClass
-  public static void start() throws Exception {
-    LoopbackNodes nodes = new LoopbackNodes(8);
-    serving = Ignition.start(nodes.configuration("serving", FOLDER.newFolder().toPath()));
-    running = Ignition.start(nodes.configuration("running", FOLDER.newFolder().toPath()));
-  }
-
-  @AfterClass
-  public static void stop() {
-    running.close();
-    serving.close();
+  public static void nameNodes() {
+    serving = NODES.node(0);
+    running = NODES.node(1);
   }
 
   @Test
@@ -63,7 +54,7 @@ public class ItReports {
       Await.until("the receipt has come", () -> receipts.size() == 1);
       assertEquals("served", receipts.get(0).getJobId());
       assertEquals(7, receipts.get(0).getRevision());
-      assertEquals(false, receipts.get(0).getWatched());
+      assertFalse(receipts.get(0).getWatched());
       send(report("served", 1, 9));
       send(report("served", 2, 5));
       Await.until("older reports are confirmed too", () -> receipts.size() == 3);

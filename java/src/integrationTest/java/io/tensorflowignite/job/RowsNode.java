@@ -4,6 +4,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.GetJobRequest;
@@ -13,9 +14,7 @@ import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
@@ -27,19 +26,13 @@ import org.apache.ignite.Ignition;
  */
 final class RowsNode implements AutoCloseable {
   private static final long TIMEOUT_S = 30;
-  private static final List<String> SETTINGS =
-      List.of("tensorflow.ignite.python", "tensorflow.ignite.port", "tensorflow.ignite.host");
 
   final Ignite ignite;
+  private final ServiceSettings settings = ServiceSettings.withoutPackage();
   private final ManagedChannel channel;
 
   RowsNode(LoopbackNodes nodes, String name, Path folder) throws IOException {
-    Path python = folder.resolve("python");
-    Files.writeString(python, "#!/bin/sh\nexec python3 -IS \"$@\"\n");
-    python.toFile().setExecutable(true);
-    System.setProperty("tensorflow.ignite.python", python.toString());
-    System.setProperty("tensorflow.ignite.port", "0");
-    System.setProperty("tensorflow.ignite.host", "127.0.0.1");
+    settings.before();
     ignite =
         Ignition.start(
             nodes
@@ -89,6 +82,6 @@ final class RowsNode implements AutoCloseable {
   public void close() throws InterruptedException {
     channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
     ignite.close();
-    SETTINGS.forEach(System::clearProperty);
+    settings.after();
   }
 }

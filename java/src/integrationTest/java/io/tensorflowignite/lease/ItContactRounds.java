@@ -2,26 +2,24 @@ package io.tensorflowignite.lease;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.Full;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Node;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.services.Service;
-import org.junit.Rule;
+import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
-import org.junit.rules.TemporaryFolder;
 
 /** Rounds of calls between real nodes. */
 @Category(Full.class)
@@ -34,7 +32,7 @@ public class ItContactRounds {
   private static final AtomicInteger REFUSED = new AtomicInteger();
   private static final AtomicInteger LONG = new AtomicInteger();
 
-  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = new PlainNodes(3);
 
   /** Passes calls on, as {@code TensorFlowService} does, and counts them. */
   public static final class Counted implements Service, NodeContact {
@@ -60,35 +58,31 @@ public class ItContactRounds {
   }
 
   @Test
-  public void nodesThatKnowTheSameNodesNameOnlyTheSilentOnes() throws Exception {
-    LoopbackNodes network = new LoopbackNodes(8);
-    try (Ignite first = start(network, "first");
-        Ignite second = start(network, "second");
-        Ignite third = start(network, "third")) {
-      first.services().deployNodeSingleton(SERVICE, new Counted());
-      Job.Builder job = Job.newBuilder().setId("job");
-      for (Ignite node : new Ignite[] {first, second, third}) {
-        job.addMembers(row(node));
-        new NodeTable(node).put(row(node).toBuilder().setMaxTasks(1).build());
-      }
-      for (Ignite node : new Ignite[] {first, second, third}) {
-        begin(node);
-      }
-      Await.until("short calls are made", () -> SHORT.get() - REFUSED.get() > 10);
-      // Nobody names all once the nodes know each other; who was late is told all again.
-      Await.until(
-          "short calls are enough",
-          () -> {
-            int before = LONG.get();
-            int calls = SHORT.get();
-            Await.until("more short calls are made", () -> SHORT.get() > calls + 10);
-            return LONG.get() == before;
-          });
-      for (Contacts contacts : CONTACTS.values()) {
-        Await.until("the lease holds", () -> contacts.leaseEnd(job.build()) > System.nanoTime());
-      }
-      ROUNDS.values().forEach(ContactRounds::close);
+  public void nodesThatKnowTheSameNodesNameOnlyTheSilentOnes() {
+    List<Ignite> nodes = List.of(NODES.node(0), NODES.node(1), NODES.node(2));
+    NODES.node(0).services().deployNodeSingleton(SERVICE, new Counted());
+    Job.Builder job = Job.newBuilder().setId("job");
+    for (Ignite node : nodes) {
+      job.addMembers(row(node));
+      new NodeTable(node).put(row(node).toBuilder().setMaxTasks(1).build());
     }
+    for (Ignite node : nodes) {
+      begin(node);
+    }
+    Await.until("short calls are made", () -> SHORT.get() - REFUSED.get() > 10);
+    // Nobody names all once the nodes know each other; who was late is told all again.
+    Await.until(
+        "short calls are enough",
+        () -> {
+          int before = LONG.get();
+          int calls = SHORT.get();
+          Await.until("more short calls are made", () -> SHORT.get() > calls + 10);
+          return LONG.get() == before;
+        });
+    for (Contacts contacts : CONTACTS.values()) {
+      Await.until("the lease holds", () -> contacts.leaseEnd(job.build()) > System.nanoTime());
+    }
+    ROUNDS.values().forEach(ContactRounds::close);
   }
 
   private static void begin(Ignite node) {
@@ -99,12 +93,6 @@ public class ItContactRounds {
     CONTACTS.put(consistentId(node), contacts);
     ROUNDS.put(consistentId(node), rounds);
     rounds.start();
-  }
-
-  private Ignite start(LoopbackNodes network, String name) throws Exception {
-    IgniteConfiguration configuration =
-        network.configuration(name, folder.newFolder(name).toPath());
-    return Ignition.start(configuration);
   }
 
   private static String consistentId(Ignite node) {

@@ -12,6 +12,7 @@ import io.tensorflowignite.Await;
 import io.tensorflowignite.FreePorts;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowModels;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.settings.StorageSettings;
@@ -23,6 +24,7 @@ import io.tensorflowignite.v1.ListDeploymentsRequest;
 import io.tensorflowignite.v1.ListDeploymentsResponse;
 import io.tensorflowignite.v1.ModelKey;
 import io.tensorflowignite.v1.ModelServiceGrpc;
+import io.tensorflowignite.v1.ModelServiceGrpc.ModelServiceBlockingStub;
 import io.tensorflowignite.v1.ModelStatus;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +42,8 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
@@ -105,6 +108,11 @@ public class ItTensorFlowModels {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
+  @ClassRule
+  public static final ServiceSettings SETTINGS =
+      new ServiceSettings(Paths.get(PYTHON).toAbsolutePath().toString())
+          .with("taskNice", String.valueOf(NICE));
+
   private static final List<SystemCache> TABLES =
       List.of(SystemCache.DEPLOYMENTS, SystemCache.MODEL_STATES, SystemCache.NODES);
   private static final List<Ignite> STARTED = new ArrayList<>();
@@ -115,10 +123,6 @@ public class ItTensorFlowModels {
   @BeforeClass
   @SuppressWarnings("deprecation") // No other way moves rows that are held.
   public static void serve() throws Exception {
-    System.setProperty("tensorflow.ignite.python", Paths.get(PYTHON).toAbsolutePath().toString());
-    System.setProperty("tensorflow.ignite.host", "127.0.0.1");
-    System.setProperty("tensorflow.ignite.port", "0");
-    System.setProperty("tensorflow.ignite.taskNice", String.valueOf(NICE));
     thinPort = FreePorts.claim(NODES + 1);
     loopback = new LoopbackNodes(PORTS);
     for (int i = 0; i < NODES; i++) {
@@ -146,10 +150,7 @@ public class ItTensorFlowModels {
   @AfterClass
   public static void stop() {
     STARTED.forEach(Ignite::close);
-    for (String name : List.of("python", "host", "port", "taskNice")) {
-      System.clearProperty("tensorflow.ignite." + name);
-    }
-    NodeService.awaitNoThreads();
+    SETTINGS.awaitNoThreads();
   }
 
   @Test
@@ -305,18 +306,6 @@ public class ItTensorFlowModels {
     // The fields behind the name begin with the third one; the nineteenth is the nice value.
     String nice = state.substring(state.lastIndexOf(')') + 2).split(" ")[16];
     assertTrue(nice, Integer.parseInt(nice) >= NICE);
-  }
-
-  /** The process of the only model, as a node knows it. */
-  private static ModelStatus model(Ignite node) {
-    try {
-      return deployments(node).getNodesList().stream()
-          .flatMap(models -> models.getModelsList().stream())
-          .findFirst()
-          .orElseThrow();
-    } catch (InterruptedException e) {
-      throw new IllegalStateException(e);
-    }
   }
 
   private static IgniteConfiguration configuration(int number) {
@@ -515,33 +504,35 @@ public class ItTensorFlowModels {
     }
   }
 
-  private static ListDeploymentsResponse deployments(Ignite node) throws InterruptedException {
-    ManagedChannel channel =
-        NettyChannelBuilder.forTarget(NodeService.address(node)).usePlaintext().build();
+  private static ListDeploymentsResponse deployments(Ignite node) {
+    return call(node, calls -> calls.listDeployments(ListDeploymentsRequest.getDefaultInstance()));
+  }
+
+  private static void deploy() {
+    Ignite node = STARTED.get(0);
+    ModelKey key = ModelKey.newBuilder().setName("double").setNumber(1).build();
+    DeployModelRequest request = DeployModelRequest.newBuilder().setKey(key).setReplicas(1).build();
+    call(node, calls -> calls.deployModel(request));
+    AtomicReference<ListDeploymentsResponse> last = new AtomicReference<>();
     try {
-      return ModelServiceGrpc.newBlockingStub(channel)
-          .listDeployments(ListDeploymentsRequest.getDefaultInstance());
-    } finally {
-      channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
+      Await.until(
+          "the model serves",
+          () -> {
+            last.set(deployments(node));
+            return last.get().getDeployments(0).getCurrent() == 1;
+          });
+    } catch (AssertionError e) {
+      throw new AssertionError(String.valueOf(last), e);
     }
   }
 
-  private static void deploy() throws InterruptedException {
+  private static <T> T call(Ignite node, Function<ModelServiceBlockingStub, T> call) {
     ManagedChannel channel =
-        NettyChannelBuilder.forTarget(NodeService.address(STARTED.get(0))).usePlaintext().build();
+        NettyChannelBuilder.forTarget(NodeService.address(node)).usePlaintext().build();
     try {
-      ModelServiceGrpc.ModelServiceBlockingStub calls = ModelServiceGrpc.newBlockingStub(channel);
-      ModelKey key = ModelKey.newBuilder().setName("double").setNumber(1).build();
-      calls.deployModel(DeployModelRequest.newBuilder().setKey(key).setReplicas(1).build());
-      Supplier<ListDeploymentsResponse> list =
-          () -> calls.listDeployments(ListDeploymentsRequest.getDefaultInstance());
-      try {
-        Await.until("the model serves", () -> list.get().getDeployments(0).getCurrent() == 1);
-      } catch (AssertionError e) {
-        throw new AssertionError(list.get().toString(), e);
-      }
+      return call.apply(ModelServiceGrpc.newBlockingStub(channel));
     } finally {
-      channel.shutdownNow().awaitTermination(TIMEOUT_S, TimeUnit.SECONDS);
+      channel.shutdownNow();
     }
   }
 }

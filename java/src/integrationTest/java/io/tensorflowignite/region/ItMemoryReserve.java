@@ -4,13 +4,13 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
-import java.util.concurrent.locks.LockSupport;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.Ignition;
@@ -100,10 +100,18 @@ public class ItMemoryReserve {
     assertEquals(2, NODES.get(0).cluster().nodes().size());
 
     cache.clear();
-    // The next write does not measure again if the last measurement is too recent.
-    LockSupport.parkNanos(2 * RegionAccounts.REFUSED_AGE_NANOS);
-    memory.put(Purpose.DATA, cache, "key", new byte[1 << 20], "a value");
+    // A write does not measure again if the last measurement is too recent.
+    Await.until("the memory is measured again", () -> hasRoom(cache));
     cache.destroy();
+  }
+
+  private static boolean hasRoom(IgniteCache<String, byte[]> cache) {
+    try {
+      MemoryReserve.of(NODES.get(0)).put(Purpose.DATA, cache, "key", new byte[1 << 20], "a value");
+      return true;
+    } catch (TensorFlowIgniteException full) {
+      return false;
+    }
   }
 
   @Test

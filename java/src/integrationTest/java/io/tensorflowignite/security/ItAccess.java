@@ -7,6 +7,7 @@ import static io.tensorflowignite.security.Requests.JOBS;
 import static io.tensorflowignite.security.Requests.UNSERVED;
 import static io.tensorflowignite.security.Requests.descriptor;
 import static io.tensorflowignite.security.Requests.put;
+import static io.tensorflowignite.security.Requests.submission;
 import static io.tensorflowignite.security.Requests.ticket;
 import static io.tensorflowignite.security.SecuredNode.as;
 import static io.tensorflowignite.security.SecuredNode.sha256;
@@ -34,7 +35,6 @@ import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.CheckBlocksRequest;
 import io.tensorflowignite.v1.DeployModelRequest;
-import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
@@ -52,7 +52,6 @@ import io.tensorflowignite.v1.RemoveFileRequest;
 import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
 import io.tensorflowignite.v1.StopJobRequest;
-import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
@@ -145,7 +144,7 @@ public class ItAccess {
   }
 
   @Test
-  public void rulesOpenCachesByTheirPatterns() {
+  public void rulesOpenCachesByTheirPatternsAndNoSystemCache() {
     info("images", as("alice")).assertAnswered();
     info("images", as("root")).assertAnswered();
     String text = info("salaries", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
@@ -156,6 +155,13 @@ public class ItAccess {
     denied(FLIGHT + "DoGet", ticket("salaries"), as("alice"));
     calls.call(FLIGHT + "DoGet", ticket("images"), as("alice")).assertAnswered();
     denied(FLIGHT + "DoPut", put("images"), as("alice"));
+    for (String cache :
+        ImmutableList.of(
+            SystemCache.JOBS.cacheName(), "tensorflow-ignite-blocks", "tensorflow-ignite-new")) {
+      text = info(cache, as("root")).assertRefused(Status.Code.PERMISSION_DENIED);
+      assertTrue(text, text.contains("a system cache"));
+      denied(FLIGHT + "DoPut", put(cache), as("root"));
+    }
   }
 
   @Test
@@ -186,19 +192,11 @@ public class ItAccess {
     assertTrue(text, text.contains("a rule like 'alice predict trips'"));
     assertEquals(Status.Code.NOT_FOUND, predict("trips", as("root")).status.getCode());
     ModelKey digits = ModelKey.newBuilder().setName("digits").setNumber(1).build();
-    denied(
-        MODELS + "DeployModel",
-        DeployModelRequest.newBuilder().setKey(digits).build(),
-        as("alice"));
-    denied(
-        MODELS + "UndeployModel",
-        UndeployModelRequest.newBuilder().setName("digits").build(),
-        as("alice"));
-    RawCalls.Answer allowed =
-        calls.call(
-            MODELS + "DeployModel",
-            DeployModelRequest.newBuilder().setKey(digits).build(),
-            as("root"));
+    Message deploy = DeployModelRequest.newBuilder().setKey(digits).build();
+    denied(MODELS + "DeployModel", deploy, as("alice"));
+    Message undeploy = UndeployModelRequest.newBuilder().setName("digits").build();
+    denied(MODELS + "UndeployModel", undeploy, as("alice"));
+    RawCalls.Answer allowed = calls.call(MODELS + "DeployModel", deploy, as("root"));
     assertEquals(Status.Code.NOT_FOUND, allowed.status.getCode());
   }
 
@@ -208,28 +206,13 @@ public class ItAccess {
   }
 
   @Test
-  public void systemCachesAreClosedToEverybody() {
-    for (String cache :
-        ImmutableList.of(
-            SystemCache.JOBS.cacheName(), "tensorflow-ignite-blocks", "tensorflow-ignite-new")) {
-      String text = info(cache, as("root")).assertRefused(Status.Code.PERMISSION_DENIED);
-      assertTrue(text, text.contains("a system cache"));
-      denied(FLIGHT + "DoPut", put(cache), as("root"));
-    }
-  }
-
-  @Test
   public void jobsAreShownToTheirOwnersAndToPrincipalsWithWatch() throws Exception {
     assertEquals(ImmutableSet.of("a11ce000"), listed(as("alice")));
     assertTrue(listed(as("root")).containsAll(ImmutableSet.of("a11ce000", "70070000")));
     getJob("a11ce000", as("alice")).assertAnswered();
     getJob("a11c", as("alice")).assertAnswered();
     getJob("70070000", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
-    denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("70070000").build(), as("alice"));
-    denied(
-        JOBS + "ProfileTask",
-        ProfileTaskRequest.newBuilder().setJobId("70070000").build(),
-        as("alice"));
+    deniedToChange("70070000", as("alice"));
   }
 
   @Test
@@ -249,19 +232,13 @@ public class ItAccess {
       assertTrue(text, text.contains("/models/etl/run"));
     }
     // The permissions are sufficient; the job is invalid.
-    RawCalls.Answer allowed =
-        calls.call(
-            JOBS + "SubmitJob",
-            SubmitJobRequest.newBuilder()
-                .setRequestId("r")
-                .setSpec(ok.toBuilder().setCheckpointDirectory("ignite:///models/alice/run"))
-                .build(),
-            as("alice"));
+    JobSpec.Builder own = ok.toBuilder().setCheckpointDirectory("ignite:///models/alice/run");
+    RawCalls.Answer allowed = calls.call(JOBS + "SubmitJob", submission(own), as("alice"));
     assertEquals(Status.Code.INVALID_ARGUMENT, allowed.status.getCode());
   }
 
   @Test
-  public void rulesOpenFilesByTheirPaths() throws Exception {
+  public void rulesOpenFilesByTheirPaths() {
     makeDirectory("/models/alice/run", as("alice")).assertAnswered();
     makeDirectory("/models/etl/run", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     getFile("/models/alice/run", as("alice")).assertAnswered();
@@ -290,13 +267,9 @@ public class ItAccess {
         as("lister"));
     getFile("/listed/of root", as("root")).assertAnswered();
     for (String directory : ImmutableList.of("ignite:///", "ignite:///listed")) {
-      denied(
-          JOBS + "SubmitJob",
-          SubmitJobRequest.newBuilder()
-              .setRequestId("r")
-              .setSpec(JobSpec.newBuilder().setCache("images").setCheckpointDirectory(directory))
-              .build(),
-          as("lister"));
+      JobSpec.Builder spec =
+          JobSpec.newBuilder().setCache("images").setCheckpointDirectory(directory);
+      denied(JOBS + "SubmitJob", submission(spec), as("lister"));
     }
   }
 
@@ -356,9 +329,7 @@ public class ItAccess {
     getFile("/models", task).assertRefused(Status.Code.PERMISSION_DENIED);
     getJob("a11ce000", task).assertRefused(Status.Code.PERMISSION_DENIED);
     assertEquals(ImmutableSet.of("7a5c0000"), listed(task));
-    denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId("7a5c0000").build(), task);
-    denied(
-        JOBS + "ProfileTask", ProfileTaskRequest.newBuilder().setJobId("7a5c0000").build(), task);
+    deniedToChange("7a5c0000", task);
     denied(
         FILES + "MakeDirectory",
         MakeDirectoryRequest.newBuilder()
@@ -403,11 +374,14 @@ public class ItAccess {
     return calls.call(method, request, authorization).assertRefused(Status.Code.PERMISSION_DENIED);
   }
 
+  private static void deniedToChange(String job, String authorization) {
+    denied(JOBS + "StopJob", StopJobRequest.newBuilder().setJobId(job).build(), authorization);
+    denied(
+        JOBS + "ProfileTask", ProfileTaskRequest.newBuilder().setJobId(job).build(), authorization);
+  }
+
   private static String submit(JobSpec.Builder spec) {
-    return denied(
-        JOBS + "SubmitJob",
-        SubmitJobRequest.newBuilder().setRequestId("r").setSpec(spec).build(),
-        as("alice"));
+    return denied(JOBS + "SubmitJob", submission(spec), as("alice"));
   }
 
   private static RawCalls.Answer getJob(String id, String authorization) {
@@ -416,15 +390,11 @@ public class ItAccess {
   }
 
   private static RawCalls.Answer getFile(String path, String authorization) {
-    return calls.call(
-        FILES + "GetFile", GetFileRequest.newBuilder().setPath(path).build(), authorization);
+    return calls.call(Requests.GET_FILE, Requests.file(path), authorization);
   }
 
   private static RawCalls.Answer makeDirectory(String path, String authorization) {
-    return calls.call(
-        FILES + "MakeDirectory",
-        MakeDirectoryRequest.newBuilder().setPath(path).setParents(true).setExistOk(true).build(),
-        authorization);
+    return calls.call(Requests.MAKE_DIRECTORY, Requests.directory(path), authorization);
   }
 
   private static RawCalls.Answer info(String cache, String authorization) {

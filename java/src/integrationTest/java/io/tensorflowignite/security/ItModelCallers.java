@@ -4,15 +4,14 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.common.collect.ImmutableList;
-import com.google.common.hash.Hashing;
 import io.tensorflowignite.FreePorts;
 import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowModels;
 import io.tensorflowignite.TensorFlowService;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -29,7 +28,6 @@ import org.apache.ignite.configuration.ClientConnectorConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 import org.apache.ignite.internal.processors.odbc.ClientListenerProcessor;
 import org.junit.After;
-import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
@@ -41,31 +39,21 @@ import org.junit.rules.TemporaryFolder;
 public class ItModelCallers {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
+  @Rule public final ServiceSettings settings = new ServiceSettings("/bin/false");
+
   private final TensorFlowService bean = new TensorFlowService();
   private Ignite node;
   private int port;
 
-  @Before
-  public void setUp() {
-    System.setProperty("tensorflow.ignite.python", "/bin/false");
-    System.setProperty("tensorflow.ignite.port", "0");
-  }
-
   @After
-  public void tearDown() {
-    if (node != null) {
-      node.close();
-    }
-    System.clearProperty("tensorflow.ignite.python");
-    System.clearProperty("tensorflow.ignite.port");
+  public void stopNode() {
+    node.close();
   }
 
   @Test
   public void whereIgniteDoesNotKnowItsCallersPredictionsAreOff() throws IOException {
     bean.setAccess(Collections.singletonList("alice predict digits"));
-    bean.setTokens(
-        Collections.singletonMap(
-            "alice", Hashing.sha256().hashString("secret", StandardCharsets.UTF_8).toString()));
+    bean.setTokens(Collections.singletonMap("alice", SecuredNode.sha256("secret")));
     start(false);
     String text =
         fails(

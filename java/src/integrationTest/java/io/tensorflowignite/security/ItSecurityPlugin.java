@@ -1,7 +1,6 @@
 package io.tensorflowignite.security;
 
 import static io.tensorflowignite.security.RawCalls.basic;
-import static io.tensorflowignite.security.Requests.FILES;
 import static io.tensorflowignite.security.Requests.FLIGHT;
 import static io.tensorflowignite.security.Requests.JOBS;
 import static io.tensorflowignite.security.Requests.descriptor;
@@ -23,15 +22,13 @@ import com.google.protobuf.Message;
 import io.grpc.Status;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.v1.ExistingCache;
-import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.LoadCommand;
-import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.ReadCommand;
-import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -60,6 +57,8 @@ public class ItSecurityPlugin {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
+  @ClassRule public static final ServiceSettings SETTINGS = new ServiceSettings("/bin/false");
+
   private static final UsersPlugin PLUGIN =
       new UsersPlugin()
           .user("admin", "admins password", ALL_PERMISSIONS)
@@ -81,8 +80,6 @@ public class ItSecurityPlugin {
 
   @BeforeClass
   public static void start() throws IOException {
-    System.setProperty("tensorflow.ignite.python", "/bin/false");
-    System.setProperty("tensorflow.ignite.port", "0");
     node =
         Ignition.start(
             new LoopbackNodes(1)
@@ -97,14 +94,8 @@ public class ItSecurityPlugin {
 
   @AfterClass
   public static void stop() throws InterruptedException {
-    if (calls != null) {
-      calls.close();
-    }
-    if (node != null) {
-      node.close();
-    }
-    System.clearProperty("tensorflow.ignite.python");
-    System.clearProperty("tensorflow.ignite.port");
+    calls.close();
+    node.close();
   }
 
   @Test
@@ -243,22 +234,15 @@ public class ItSecurityPlugin {
   }
 
   private static RawCalls.Answer submit(String cache, String authorization) {
-    SubmitJobRequest request =
-        SubmitJobRequest.newBuilder()
-            .setRequestId("of " + cache)
-            .setSpec(JobSpec.newBuilder().setCache(cache))
-            .build();
+    Message request = Requests.submission(JobSpec.newBuilder().setCache(cache));
     return calls.call(JOBS + "SubmitJob", request, authorization);
   }
 
   private static RawCalls.Answer file(String authorization) {
-    GetFileRequest request = GetFileRequest.newBuilder().setPath("/").build();
-    return calls.call(FILES + "GetFile", request, authorization);
+    return calls.call(Requests.GET_FILE, Requests.file("/"), authorization);
   }
 
   private static RawCalls.Answer directory(String authorization) {
-    MakeDirectoryRequest request =
-        MakeDirectoryRequest.newBuilder().setPath("/made").setExistOk(true).build();
-    return calls.call(FILES + "MakeDirectory", request, authorization);
+    return calls.call(Requests.MAKE_DIRECTORY, Requests.directory("/made"), authorization);
   }
 }

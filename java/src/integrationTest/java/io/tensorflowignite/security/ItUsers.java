@@ -9,20 +9,18 @@ import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import com.google.common.hash.Hashing;
 import com.google.protobuf.Message;
 import io.grpc.Status;
 import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.base.TensorFlowIgniteException;
-import io.tensorflowignite.v1.GetFileRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Collections;
@@ -46,7 +44,6 @@ import org.apache.ignite.plugin.security.SecurityCredentials;
 import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 import org.junit.After;
-import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
@@ -61,32 +58,21 @@ public class ItUsers {
 
   @Rule public final TemporaryFolder folder = new TemporaryFolder();
 
+  @Rule public final ServiceSettings settings = new ServiceSettings("/bin/false");
+
   private final Queue<String> logged = new ConcurrentLinkedQueue<>();
   private final TensorFlowService bean = new TensorFlowService();
   private Ignite node;
 
-  @Before
-  public void setUp() {
-    System.setProperty("tensorflow.ignite.python", "/bin/false");
-    System.setProperty("tensorflow.ignite.port", "0");
-  }
-
   @After
-  public void tearDown() {
-    if (node != null) {
-      node.close();
-    }
-    System.clearProperty("tensorflow.ignite.python");
-    System.clearProperty("tensorflow.ignite.port");
-    System.clearProperty("tensorflow.ignite.host");
+  public void stopNode() {
+    node.close();
   }
 
   @Test
   public void igniteVerifiesPasswords() throws Exception {
     bean.setAccess(Arrays.asList("ignite all", "bob files-read /*", "etl watch"));
-    bean.setTokens(
-        Collections.singletonMap(
-            "etl", Hashing.sha256().hashString(TOKEN, StandardCharsets.UTF_8).toString()));
+    bean.setTokens(Collections.singletonMap("etl", SecuredNode.sha256(TOKEN)));
     start(true);
     addUser("bob", "bobs password: with a colon");
     try (RawCalls calls = new RawCalls(address())) {
@@ -97,12 +83,7 @@ public class ItUsers {
 
       String bob = basic("bob", "bobs password: with a colon");
       calls.call(METHOD, NODES, bob).assertRefused(Status.Code.PERMISSION_DENIED);
-      calls
-          .call(
-              "tensorflow_ignite.v1.FileService/GetFile",
-              GetFileRequest.newBuilder().setPath("/").build(),
-              bob)
-          .assertAnswered();
+      calls.call(Requests.GET_FILE, Requests.file("/"), bob).assertAnswered();
 
       String wrong = refused(calls, basic("bob", "guessed"));
       assertEquals(
@@ -172,7 +153,7 @@ public class ItUsers {
 
   @Test
   public void aNodeOnAPublicAddressDoesNotServeWithoutAuthentication() throws Exception {
-    System.setProperty("tensorflow.ignite.host", "0.0.0.0");
+    settings.with("host", "0.0.0.0").before();
     start(false);
     String failure = NodeService.settled(node).failure();
     assertTrue(failure, failure.contains("0.0.0.0"));
@@ -182,7 +163,7 @@ public class ItUsers {
 
   @Test
   public void anExplicitlyOpenNodeLogsAWarning() throws Exception {
-    System.setProperty("tensorflow.ignite.host", "0.0.0.0");
+    settings.with("host", "0.0.0.0").before();
     bean.setAllowUnauthenticated(true);
     start(false);
     try (RawCalls calls = new RawCalls(address())) {

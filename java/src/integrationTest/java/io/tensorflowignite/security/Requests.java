@@ -6,12 +6,16 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.Message;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
+import io.tensorflowignite.v1.GetFileRequest;
+import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.LoadCommand;
+import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadIntoMemoryRequest;
 import io.tensorflowignite.v1.ReadIntoMemoryStart;
 import io.tensorflowignite.v1.ReadOverTcpRequest;
+import io.tensorflowignite.v1.SubmitJobRequest;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -28,6 +32,8 @@ final class Requests {
   static final String FLIGHT = "arrow.flight.protocol.FlightService/";
   static final String JOBS = "tensorflow_ignite.v1.NodeApiService/";
   static final String FILES = "tensorflow_ignite.v1.FileService/";
+  static final String GET_FILE = FILES + "GetFile";
+  static final String MAKE_DIRECTORY = FILES + "MakeDirectory";
 
   /** Methods of Flight that this server does not implement. */
   static final Set<String> UNSERVED =
@@ -115,6 +121,22 @@ final class Requests {
       }
     }
     throw new AssertionError("no request is known for " + method);
+  }
+
+  static Message file(String path) {
+    return GetFileRequest.newBuilder().setPath(path).build();
+  }
+
+  static Message directory(String path) {
+    return MakeDirectoryRequest.newBuilder()
+        .setPath(path)
+        .setParents(true)
+        .setExistOk(true)
+        .build();
+  }
+
+  static Message submission(JobSpec.Builder spec) {
+    return SubmitJobRequest.newBuilder().setRequestId("r").setSpec(spec).build();
   }
 
   static Message descriptor(String cache) {

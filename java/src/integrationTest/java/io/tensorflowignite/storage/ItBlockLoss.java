@@ -33,17 +33,6 @@ public class ItBlockLoss {
   private final byte[] data = new byte[BLOCKS * StorageNodes.BLOCK_BYTES - 5];
 
   @Test
-  public void withOneBackupAFileOutlivesANode() throws Exception {
-    try (StorageNodes cluster = start(3, 1)) {
-      write(cluster.store(2));
-      stop(cluster, 1);
-      for (int node : new int[] {0, 2}) {
-        assertArrayEquals(data, read(cluster.store(node)));
-      }
-    }
-  }
-
-  @Test
   public void withoutBackupALostBlockIsReportedByItsNumber() throws Exception {
     try (StorageNodes cluster = start(2, 0)) {
       write(cluster.store(0));

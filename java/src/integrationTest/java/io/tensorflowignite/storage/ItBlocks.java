@@ -15,49 +15,35 @@ import io.grpc.stub.ClientResponseObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.FutureResponse;
 import io.tensorflowignite.storage.block.Block;
-import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.BlockHolders;
 import io.tensorflowignite.v1.CheckBlocksRequest;
 import io.tensorflowignite.v1.CheckBlocksResponse;
-import io.tensorflowignite.v1.PublishWriteRequest;
 import io.tensorflowignite.v1.PutBlocksRequest;
 import io.tensorflowignite.v1.PutBlocksResponse;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
-import java.util.Iterator;
+import java.util.Collections;
+import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
 import org.junit.Test;
 
 /** Transfer of blocks between clients and nodes. */
 public class ItBlocks extends StorageTest {
   private static final int MEGABYTE = 1 << 20;
 
-  private static FileServers servers;
-
   private final Random random = new Random(7);
-
-  @BeforeClass
-  public static void startServers() {
-    servers = new FileServers(cluster);
-  }
-
-  @AfterClass
-  public static void stopServers() throws Exception {
-    servers.close();
-  }
 
   @Test
   public void everyNodeStoresAndReturnsEveryBlock() {
@@ -181,13 +167,17 @@ public class ItBlocks extends StorageTest {
   }
 
   @Test
-  public void aCorruptBlockIsNeverReturned() {
+  public void aCorruptBlockIsNeverReturnedAndACheckReportsIt() {
     String extent = publish("/damaged", 3);
     IgniteCache<String, byte[]> cache = store().caches().blocks();
     byte[] value = cache.get(extent + "/1").clone();
     value[1_000] ^= 1;
     cache.put(extent + "/1", value);
+    cache.put("foreign", new byte[0]);
 
+    assertEquals(List.of(0, 1, 2), checked(CheckBlocksResponse::getNumbersList));
+    assertEquals(List.of(1), checked(CheckBlocksResponse::getCorruptList));
+    cache.remove("foreign");
     assertEquals(1, servers.read(0, reading(extent, 2)).size());
     for (int node = 0; node < 3; node++) {
       int from = node;
@@ -214,37 +204,17 @@ public class ItBlocks extends StorageTest {
     assertTrue(text, text.contains("Block 1 of extent " + extent + " is lost"));
   }
 
-  @Test
-  public void aCheckReportsEachBlockOnceAndTheCorruptOnes() {
-    String extent = publish("/checked", 40);
-    IgniteCache<String, byte[]> cache = store().caches().blocks();
-    for (int number : new int[] {7, 23}) {
-      byte[] value = cache.get(extent + "/" + number).clone();
-      value[value.length - 1] ^= 1;
-      cache.put(extent + "/" + number, value);
+  /** Numbers of blocks that the checks of all nodes report, in their order. */
+  private static List<Integer> checked(Function<CheckBlocksResponse, List<Integer>> numbers) {
+    List<Integer> found = new ArrayList<>();
+    for (int node = 0; node < 3; node++) {
+      servers
+          .calls(node)
+          .checkBlocks(CheckBlocksRequest.getDefaultInstance())
+          .forEachRemaining(answer -> found.addAll(numbers.apply(answer)));
     }
-    cache.put("foreign", new byte[0]);
-    Set<Integer> checked = new HashSet<>();
-    Set<Integer> corrupt = new TreeSet<>();
-    long bytes = 0;
-    try {
-      for (int node = 0; node < 3; node++) {
-        Iterator<CheckBlocksResponse> answers =
-            servers.calls(node).checkBlocks(CheckBlocksRequest.getDefaultInstance());
-        while (answers.hasNext()) {
-          CheckBlocksResponse found = answers.next();
-          assertEquals(extent, found.getExtentId());
-          found.getNumbersList().forEach(number -> assertTrue(checked.add(number)));
-          corrupt.addAll(found.getCorruptList());
-          bytes += found.getBytes();
-        }
-      }
-    } finally {
-      cache.remove("foreign");
-    }
-    assertEquals(40, checked.size());
-    assertEquals(new TreeSet<>(Arrays.asList(7, 23)), corrupt);
-    assertEquals(38 * (long) StorageNodes.BLOCK_BYTES, bytes);
+    Collections.sort(found);
+    return found;
   }
 
   @Test
@@ -336,16 +306,10 @@ public class ItBlocks extends StorageTest {
   }
 
   private static String begin(int blockBytes) {
-    BeginWriteResponse writer =
-        servers
-            .calls(0)
-            .beginWrite(
-                BeginWriteRequest.newBuilder()
-                    .setPath("/begun")
-                    .setMode(WRITE_MODE_REPLACE)
-                    .setBlockBytes(blockBytes)
-                    .build());
-    return writer.getExtentId();
+    return servers
+        .calls(0)
+        .beginWrite(beginning("/begun").setBlockBytes(blockBytes).build())
+        .getExtentId();
   }
 
   private static BlockHolders reserve(String extent, int blocks) {
@@ -364,15 +328,8 @@ public class ItBlocks extends StorageTest {
     for (int number = 0; number < blocks; number++) {
       servers.put(number % 3, block(extent, number, bytes(StorageNodes.BLOCK_BYTES)).build());
     }
-    store()
-        .writers()
-        .publish(
-            PublishWriteRequest.newBuilder()
-                .setPath(path)
-                .setExtentId(extent)
-                .setBytes((long) blocks * StorageNodes.BLOCK_BYTES)
-                .setDone(true)
-                .build());
+    long bytes = (long) blocks * StorageNodes.BLOCK_BYTES;
+    store().writers().publish(publication(writer, bytes).setDone(true).build());
     return extent;
   }
 }

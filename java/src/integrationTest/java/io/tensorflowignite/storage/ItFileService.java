@@ -1,89 +1,45 @@
 package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.storage.FileServers.assertRefused;
-import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
 
 import io.grpc.Status;
 import io.tensorflowignite.storage.tree.ManyFiles;
-import io.tensorflowignite.v1.AbandonWriteRequest;
-import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BlockHolders;
-import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.FileServiceGrpc;
 import io.tensorflowignite.v1.GetFileRequest;
-import io.tensorflowignite.v1.GetFileResponse;
-import io.tensorflowignite.v1.GetUsageRequest;
 import io.tensorflowignite.v1.ListDirectoryRequest;
 import io.tensorflowignite.v1.ListDirectoryResponse;
-import io.tensorflowignite.v1.MakeDirectoryRequest;
-import io.tensorflowignite.v1.PublishWriteRequest;
-import io.tensorflowignite.v1.RemoveFileRequest;
-import io.tensorflowignite.v1.RenameFileRequest;
 import io.tensorflowignite.v1.ReserveBlocksRequest;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
 import org.junit.Test;
 
-/** The metadata calls of clients. */
-public class ItFileService {
-  private static StorageNodes cluster;
-  private static FileServers servers;
-
-  @BeforeClass
-  public static void startNode() throws Exception {
-    cluster = new StorageNodes(1, StorageNodes.settings("store"));
-    servers = new FileServers(cluster);
-  }
-
-  @AfterClass
-  public static void stopNode() throws Exception {
-    servers.close();
-    cluster.close();
-  }
-
+/** The metadata calls of clients; tests/integration/test_storage_files.py makes the others. */
+public class ItFileService extends StorageTest {
   @Test
-  public void aFileIsWrittenFoundRenamedAndRemoved() {
-    files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/a").build());
-    String extent = begin("/a/file");
+  public void aFileIsFoundWithTheHoldersOfItsBlocks() {
+    String extent = write("/file", letters(5_000)).getExtents(0).getId();
     BlockHolders holders =
         files()
-            .reserveBlocks(
-                ReserveBlocksRequest.newBuilder().setExtentId(extent).setBlocks(2).build())
-            .getHolders();
-    assertEquals(servers.addresses, holders.getAddressesList());
-    assertEquals(Collections.nCopies(2, 0), holders.getHoldersList());
-    FileInfo file =
-        files()
-            .publishWrite(
-                PublishWriteRequest.newBuilder()
-                    .setExtentId(extent)
-                    .setBytes(5_000)
-                    .setDone(true)
-                    .build())
-            .getFile();
-    assertEquals("/a/file", file.getPath());
-    GetFileResponse found =
-        files().getFile(GetFileRequest.newBuilder().setPath("/a/file").setLocate(true).build());
-    assertEquals(file, found.getFile());
-    assertEquals(Collections.singletonList(holders), found.getHoldersList());
-    assertEquals(
-        5_000, files().getUsage(GetUsageRequest.newBuilder().setPath("/a").build()).getBytes());
-    files().renameFile(RenameFileRequest.newBuilder().setSource("/a/file").setTarget("/b").build());
-    files().removeFile(RemoveFileRequest.newBuilder().setPath("/b").build());
-    files().removeFile(RemoveFileRequest.newBuilder().setPath("/a").build());
-    files().abandonWrite(AbandonWriteRequest.newBuilder().setExtentId(begin("/c")).build());
-    assertEquals(Collections.emptyList(), list("/"));
+            .getFile(GetFileRequest.newBuilder().setPath("/file").setLocate(true).build())
+            .getHolders(0);
+
+    assertEquals(2, holders.getHoldersCount());
+    for (int number = 0; number < 2; number++) {
+      String address = holders.getAddresses(holders.getHolders(number));
+      int node = servers.addresses.indexOf(address);
+      assertEquals(
+          cluster.nodes.get(node).cluster().localNode(),
+          cluster.nodes.get(0).affinity("store-blocks").mapKeyToNode(extent + "/" + number));
+    }
   }
 
   @Test
   public void aListingIsSplitIntoResponsesOfAtMostAThousandFiles() {
-    files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/many").build());
+    makeDirectory("/many");
     ManyFiles.layOut(
         cluster.nodes.get(0),
         cluster.store(0),
@@ -97,7 +53,6 @@ public class ItFileService {
     for (int i = 0; i < 30_500; i++) {
       assertEquals("file-" + (100_000 + i), answers.get(i / 1_000).getFiles(i % 1_000).getPath());
     }
-    files().removeFile(RemoveFileRequest.newBuilder().setPath("/many").setRecursive(true).build());
   }
 
   @Test
@@ -107,19 +62,15 @@ public class ItFileService {
     assertRefused(
         Status.Code.ALREADY_EXISTS,
         "FILE_EXISTS",
-        () -> files().makeDirectory(MakeDirectoryRequest.newBuilder().setPath("/").build()));
-    assertRefused(Status.Code.FAILED_PRECONDITION, "IS_A_DIRECTORY", () -> begin("/"));
+        () -> files().makeDirectory(making("/").build()));
+    assertRefused(
+        Status.Code.FAILED_PRECONDITION,
+        "IS_A_DIRECTORY",
+        () -> files().beginWrite(beginning("/").build()));
     assertRefused(
         Status.Code.ABORTED,
         "FILE_CHANGED",
         () -> files().reserveBlocks(ReserveBlocksRequest.newBuilder().setExtentId("none").build()));
-  }
-
-  private static String begin(String path) {
-    return files()
-        .beginWrite(
-            BeginWriteRequest.newBuilder().setPath(path).setMode(WRITE_MODE_REPLACE).build())
-        .getExtentId();
   }
 
   private static List<ListDirectoryResponse> list(String path) {

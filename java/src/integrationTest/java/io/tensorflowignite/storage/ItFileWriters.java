@@ -84,42 +84,13 @@ public class ItFileWriters extends StorageTest {
   }
 
   @Test
-  public void readersSeeTheOldOrTheNewFileWhileItIsReplaced() throws Exception {
-    write("/file", "0");
-    Race race = new Race();
-    race.until(
-        () -> {
-          for (int i = 1; i <= 40; i++) {
-            write("/file", Integer.toString(i));
-          }
-        });
-    for (int node = 1; node < 3; node++) {
-      Storage store = cluster.store(node);
-      long[] generation = {0};
-      race.repeat(
-          () -> {
-            FileInfo file = store.tree().get("/file");
-            assertTrue(file.getGeneration() >= generation[0]);
-            assertEquals(1, file.getExtentsCount());
-            generation[0] = file.getGeneration();
-          });
-    }
-    race.run();
-    assertEquals("40", read("/file"));
-  }
-
-  @Test
   public void ofTwoCreatorsExactlyOneWins() throws Exception {
     for (int round = 0; round < 20; round++) {
       String path = "/file" + round;
       BeginWriteResponse[] writers = {
         begin(path, WRITE_MODE_CREATE), begin(path, WRITE_MODE_CREATE)
       };
-      int loser =
-          new Race()
-              .with(() -> published(0, writers[0]))
-              .with(() -> published(1, writers[1]))
-              .runToOneLoser(ERROR_CODE_FILE_EXISTS);
+      int loser = bothPublish(writers).runToOneLoser(ERROR_CODE_FILE_EXISTS);
       assertEquals(
           writers[1 - loser].getExtentId(), store().tree().get(path).getExtents(0).getId());
       store().writers().abandon(writers[loser].getExtentId());
@@ -128,17 +99,8 @@ public class ItFileWriters extends StorageTest {
   }
 
   @Test
-  public void aCreatorGoesOnWithItsOwnFile() {
-    BeginWriteResponse writer = begin("/file", WRITE_MODE_CREATE);
-    publish(writer, "a", false);
-    publish(writer, "ab", false);
-    publish(writer, "abc", true);
-    assertEquals("abc", read("/file"));
-  }
-
-  @Test
-  public void appendingWritesTheEndOfAShortExtentAgain() {
-    write("/file", "hello");
+  public void appendingWritesTheEndOfAShortExtentAgainAndLeavesLongOnesAsTheyAre() {
+    write("/file", "hello", WRITE_MODE_APPEND);
     BeginWriteResponse writer = begin("/file", WRITE_MODE_APPEND);
     assertEquals(0, writer.getOffset());
     assertEquals("hello", writer.getHead().toStringUtf8());
@@ -147,12 +109,9 @@ public class ItFileWriters extends StorageTest {
     assertEquals(1, file.getExtentsCount());
     cluster.sweep();
     assertEquals(1, cluster.blocks());
-  }
 
-  @Test
-  public void appendingLeavesLongExtentsAsTheyAre() {
     write("/file", letters(LONG));
-    BeginWriteResponse writer = begin("/file", WRITE_MODE_APPEND);
+    writer = begin("/file", WRITE_MODE_APPEND);
     assertEquals(LONG, writer.getOffset());
     assertTrue(writer.getHead().isEmpty());
     assertEquals(2, publish(writer, "end", true).getExtentsCount());
@@ -163,21 +122,12 @@ public class ItFileWriters extends StorageTest {
   }
 
   @Test
-  public void appendingBeginsAFileThatIsNotThere() {
-    write("/file", "text", WRITE_MODE_APPEND);
-    assertEquals("text", read("/file"));
-  }
-
-  @Test
   public void ofTwoAppendersOneGetsFileChanged() throws Exception {
     write("/file", letters(LONG));
     BeginWriteResponse[] writers = {
       begin("/file", WRITE_MODE_APPEND), begin("/file", WRITE_MODE_APPEND)
     };
-    new Race()
-        .with(() -> published(0, writers[0]))
-        .with(() -> published(1, writers[1]))
-        .runToOneLoser(ERROR_CODE_FILE_CHANGED);
+    bothPublish(writers).runToOneLoser(ERROR_CODE_FILE_CHANGED);
     assertEquals(LONG + 5, store().tree().get("/file").getBytes());
   }
 
@@ -213,7 +163,7 @@ public class ItFileWriters extends StorageTest {
 
   @Test
   public void aFileGrowsWithEachPublication() {
-    BeginWriteResponse writer = begin("/events", WRITE_MODE_REPLACE);
+    BeginWriteResponse writer = begin("/events", WRITE_MODE_CREATE);
     for (int i = 1; i <= 5; i++) {
       FileInfo file = publish(writer, letters(i * 1_000), false);
       assertEquals(i * 1_000, file.getBytes());
@@ -225,7 +175,7 @@ public class ItFileWriters extends StorageTest {
   }
 
   @Test
-  public void aWriterFailsWhenAnotherCallerHasChangedItsFile() {
+  public void aWriterFailsWhenAnotherCallerHasChangedItsFileOrDirectory() {
     List<Runnable> changes =
         Arrays.asList(
             () -> remove("/d/file"),
@@ -243,12 +193,8 @@ public class ItFileWriters extends StorageTest {
       change.run();
       assertFails(ERROR_CODE_FILE_CHANGED, () -> publish(writer, "mine again", false));
       store().writers().abandon(writer.getExtentId());
-      store().tree().remove(removal("/d").setRecursive(true).build());
+      removeAll("/d");
     }
-  }
-
-  @Test
-  public void aWriterWhoseDirectoryWasRemovedFails() {
     makeDirectory("/d");
     BeginWriteResponse writer = begin("/d/file", WRITE_MODE_REPLACE);
     remove("/d");
@@ -390,6 +336,10 @@ public class ItFileWriters extends StorageTest {
         .setAttempt(attempt)
         .setRole(ROLE_WORKER)
         .setIncarnation(incarnation);
+  }
+
+  private static Race bothPublish(BeginWriteResponse[] writers) {
+    return new Race().with(() -> published(0, writers[0])).with(() -> published(1, writers[1]));
   }
 
   private static FileInfo published(int node, BeginWriteResponse writer) {

@@ -3,11 +3,9 @@ package io.tensorflowignite.storage;
 import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_CREATE;
 import static org.junit.Assert.assertEquals;
 
-import io.tensorflowignite.v1.BeginWriteRequest;
+import io.tensorflowignite.v1.BeginWriteResponse;
 import io.tensorflowignite.v1.FileInfo;
-import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.PublishWriteRequest;
-import io.tensorflowignite.v1.RenameFileRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -28,12 +26,13 @@ public class ItNodeLoss {
         String directory = "/node" + node;
         race.with(
             () -> {
-              store
-                  .tree()
-                  .makeDirectory(MakeDirectoryRequest.newBuilder().setPath(directory).build());
+              store.tree().makeDirectory(StorageTest.making(directory).build());
               for (int i = 0; i < FILES; i++) {
                 create(store, directory + "/new");
-                rename(store, directory + "/new", directory + "/file" + i);
+                store
+                    .tree()
+                    .rename(
+                        StorageTest.renaming(directory + "/new", directory + "/file" + i).build());
                 begun.countDown();
               }
             });
@@ -57,22 +56,9 @@ public class ItNodeLoss {
   }
 
   private static void create(Storage store, String path) {
-    String extent =
-        store
-            .writers()
-            .begin(BeginWriteRequest.newBuilder().setPath(path).setMode(WRITE_MODE_CREATE).build())
-            .getExtentId();
-    store
-        .writers()
-        .publish(
-            PublishWriteRequest.newBuilder()
-                .setExtentId(extent)
-                .setPath(path)
-                .setDone(true)
-                .build());
-  }
-
-  private static void rename(Storage store, String source, String target) {
-    store.tree().rename(RenameFileRequest.newBuilder().setSource(source).setTarget(target).build());
+    BeginWriteResponse writer =
+        store.writers().begin(StorageTest.beginning(path).setMode(WRITE_MODE_CREATE).build());
+    PublishWriteRequest.Builder publication = StorageTest.publication(writer, 0);
+    store.writers().publish(publication.setPath(path).setDone(true).build());
   }
 }

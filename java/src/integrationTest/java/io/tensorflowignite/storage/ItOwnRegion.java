@@ -2,7 +2,6 @@ package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_STORAGE_FULL;
-import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
@@ -18,9 +17,7 @@ import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.table.SystemCache;
-import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
-import io.tensorflowignite.v1.PublishWriteRequest;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -144,24 +141,14 @@ public class ItOwnRegion {
   }
 
   private static void write(Storage store, String path, int blocks) {
-    BeginWriteResponse writer =
-        store
-            .writers()
-            .begin(
-                BeginWriteRequest.newBuilder().setPath(path).setMode(WRITE_MODE_REPLACE).build());
+    BeginWriteResponse writer = store.writers().begin(StorageTest.beginning(path).build());
     store.writers().reserve(writer.getExtentId(), blocks);
     for (int number = 0; number < blocks; number++) {
       Block block = Block.of(new byte[BLOCK_BYTES], 0, BLOCK_BYTES);
       store.blocks().put(writer.getExtentId(), number, block);
     }
-    store
-        .writers()
-        .publish(
-            PublishWriteRequest.newBuilder()
-                .setExtentId(writer.getExtentId())
-                .setBytes((long) blocks * BLOCK_BYTES)
-                .setDone(true)
-                .build());
+    long bytes = (long) blocks * BLOCK_BYTES;
+    store.writers().publish(StorageTest.publication(writer, bytes).setDone(true).build());
   }
 
   private static IgniteCache<String, byte[]> rows(Ignite node) {
@@ -182,31 +169,34 @@ public class ItOwnRegion {
   }
 
   @Test
-  public void aUsersFullRegionRefusesNoFile() {
+  public void fullFilesRefuseNoRowAndAUsersFullRegionRefusesNoFile() {
     startWith();
     Storage store = open(startWith());
-    assertEquals(Set.of(OwnRegion.NAME), regions(nodes.get(0)));
     Ignite node = nodes.get(0);
-
-    assertFull(assertThrows(TensorFlowIgniteException.class, () -> put(node, 1_000)), "default");
-    write(store, "/checkpoint", 16);
-
-    assertEquals(16L * BLOCK_BYTES, store.tree().get("/checkpoint").getBytes());
-    assertEquals(2, node.cluster().nodes().size());
-  }
-
-  @Test
-  public void fullFilesRefuseNoRow() {
-    startWith();
-    Storage store = open(startWith());
+    assertEquals(Set.of(OwnRegion.NAME), regions(node));
+    write(store, "/checkpoint", 2);
 
     assertFull(
         assertThrows(TensorFlowIgniteException.class, () -> write(store, "/large", 1_000)),
         OwnRegion.NAME);
-    put(nodes.get(0), 16);
+    put(node, 16);
+    assertEquals(16, rows(node).size());
 
-    assertEquals(16, rows(nodes.get(0)).size());
-    assertEquals(2, nodes.get(0).cluster().nodes().size());
+    assertFull(assertThrows(TensorFlowIgniteException.class, () -> put(node, 1_000)), "default");
+    store.tree().remove(StorageTest.removal("/checkpoint").build());
+    store.pendingTable().all().keySet().forEach(store.writers()::abandon);
+    Await.until("files have memory again", () -> hasRoom(store));
+    assertEquals(2, node.cluster().nodes().size());
+  }
+
+  private static boolean hasRoom(Storage store) {
+    try {
+      write(store, "/new checkpoint", 2);
+      return true;
+    } catch (TensorFlowIgniteException full) {
+      assertEquals(ERROR_CODE_STORAGE_FULL, full.code());
+      return false;
+    }
   }
 
   @Test
@@ -301,23 +291,19 @@ public class ItOwnRegion {
   }
 
   @Test
-  public void filesOfAPersistentRegionOutliveTheCluster() {
-    Ignite node = start(true, region(OwnRegion.NAME).setPersistenceEnabled(true));
-    node.cluster().state(ClusterState.ACTIVE);
-    write(open(node), "/file", 2);
-    assertEquals(Set.of(OwnRegion.NAME), regions(node));
-    stores.remove(0).close();
-    nodes.remove(0).close();
-
-    Ignite restarted = start(true, region(OwnRegion.NAME).setPersistenceEnabled(true));
-    restarted.cluster().state(ClusterState.ACTIVE);
-
-    assertEquals(2L * BLOCK_BYTES, open(restarted).tree().get("/file").getBytes());
+  public void filesOfPersistentNodesOutliveTheClusterInTheRegionWhereTheyBegan() {
+    DataRegionConfiguration own = region(OwnRegion.NAME).setPersistenceEnabled(true);
+    assertFilesOutliveARestart(OwnRegion.NAME, own);
   }
 
   @Test
   public void aPersistentClusterThatGetsTheRegionKeepsItsCachesAndFiles() {
-    Ignite node = start(true);
+    assertFilesOutliveARestart("default");
+  }
+
+  /** The nodes have the own region after the restart. */
+  private void assertFilesOutliveARestart(String region, DataRegionConfiguration... before) {
+    Ignite node = start(true, before);
     node.cluster().state(ClusterState.ACTIVE);
     write(open(node), "/file", 2);
     stores.remove(0).close();
@@ -327,6 +313,6 @@ public class ItOwnRegion {
     restarted.cluster().state(ClusterState.ACTIVE);
 
     assertEquals(2L * BLOCK_BYTES, open(restarted).tree().get("/file").getBytes());
-    assertEquals(Set.of("default"), regions(restarted));
+    assertEquals(Set.of(region), regions(restarted));
   }
 }

@@ -2,8 +2,6 @@ package io.tensorflowignite.storage;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
 import static org.apache.ignite.transactions.TransactionConcurrency.PESSIMISTIC;
 import static org.apache.ignite.transactions.TransactionIsolation.REPEATABLE_READ;
 import static org.junit.Assert.assertEquals;
@@ -13,13 +11,9 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Full;
 import io.tensorflowignite.base.TensorFlowIgniteException;
-import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.cache.ShortTransactions;
 import io.tensorflowignite.storage.cache.StorageCaches;
 import io.tensorflowignite.table.SystemCache;
-import io.tensorflowignite.v1.BeginWriteRequest;
-import io.tensorflowignite.v1.MakeDirectoryRequest;
-import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -141,15 +135,6 @@ public class ItStorageErrors {
     ShortTransactions.changeRoot(ignite, cluster.store(0));
   }
 
-  @Test
-  public void aDataRegionThatIsNotConfiguredIsNamed() {
-    StorageSettings settings = new StorageSettings("other", 0, "none", 4096, Duration.ofSeconds(9));
-    TensorFlowIgniteException error =
-        StorageTest.assertFails(
-            ERROR_CODE_INVALID_REQUEST, () -> new StorageCaches(ignite, settings).create());
-    assertTrue(error.getMessage(), error.getMessage().contains("'none'"));
-  }
-
   private static Runnable[] calls(Storage store) {
     return new Runnable[] {
       () -> store.tree().get("/"),
@@ -159,21 +144,12 @@ public class ItStorageErrors {
       () -> store.tree().remove(StorageTest.removal("/new").build()),
       () -> store.writers().reserve("none", 1),
       () -> store.writers().abandon("none"),
-      () ->
-          store
-              .writers()
-              .begin(
-                  BeginWriteRequest.newBuilder()
-                      .setPath("/new")
-                      .setMode(WRITE_MODE_REPLACE)
-                      .build()),
+      () -> store.writers().begin(StorageTest.beginning("/new").build()),
       () -> store.pendingTable().all(),
     };
   }
 
   private static void make(Storage store, String path) {
-    store
-        .tree()
-        .makeDirectory(MakeDirectoryRequest.newBuilder().setPath(path).setExistOk(true).build());
+    store.tree().makeDirectory(StorageTest.making(path).setExistOk(true).build());
   }
 }

@@ -101,9 +101,7 @@ public class ItStorageStreams extends StorageTest {
   public void aWriterThatFailedPublishesNothing() {
     StorageOutput out = new StorageOutput(store(), "/file");
     out.write(new byte[BLOCK]);
-    for (String writer : store().pendingTable().all().keySet()) {
-      store().writers().abandon(writer);
-    }
+    abandonWriters();
     out.write(5);
     assertFails(ERROR_CODE_FILE_CHANGED, out::publish);
     out.close();

@@ -64,15 +64,15 @@ public class ItSweeper extends StorageTest {
 
   @Test
   public void garbageOfANodeThatDiedIsRemovedByAnother() {
-    Storage dying = cluster.store(2);
-    makeDirectory("/d");
-    makeDirectory("/d/e");
+    makeDirectories("/d/e");
     write("/d/e/file", letters(5 * StorageNodes.BLOCK_BYTES));
     write("/file", letters(5 * StorageNodes.BLOCK_BYTES));
-    // From now on this node commits changes, and removes no garbage.
-    dying.sweeper().close();
-    dying.tree().remove(removal("/d").setRecursive(true).build());
-    dying.tree().remove(removal("/file").build());
+    // As a node that commits changes, and removes no garbage.
+    try (Storage dying = new Storage(cluster.nodes.get(2), StorageNodes.settings("store"))) {
+      dying.sweeper().close();
+      dying.tree().remove(removal("/d").setRecursive(true).build());
+      dying.tree().remove(removal("/file").build());
+    }
     assertEquals(10, cluster.blocks());
     assertEquals(2, cluster.store(0).pendingTable().all().size());
     try (Sweeper sweeper = sweeper(LONG, SHORT)) {

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
+import io.tensorflowignite.AtExit;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.storage.block.Block;
 import io.tensorflowignite.v1.BeginWriteRequest;
@@ -22,24 +23,27 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.After;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.function.ThrowingRunnable;
 
-/** Three nodes for the tests of a class; calls go to the nodes in turn. */
+/** Three nodes, which all classes of a JVM share; calls go to the nodes in turn. */
 public abstract class StorageTest {
   static StorageNodes cluster;
+  static FileServers servers;
 
   private int calls;
 
   @BeforeClass
   public static void startNodes() throws Exception {
-    cluster = new StorageNodes(3, StorageNodes.settings("store"));
-  }
-
-  @AfterClass
-  public static void stopNodes() throws Exception {
-    cluster.close();
+    if (cluster == null) {
+      cluster = new StorageNodes(3, StorageNodes.settings("store"));
+      servers = new FileServers(cluster);
+      AtExit.close(
+          () -> {
+            servers.close();
+            cluster.close();
+          });
+    }
   }
 
   /**
@@ -50,11 +54,9 @@ public abstract class StorageTest {
     cluster.sweep();
     new TreeCheck(cluster.store(1)).assertConsistent();
     for (String name : names("/")) {
-      store().tree().remove(removal("/" + name).setRecursive(true).build());
+      removeAll("/" + name);
     }
-    for (String writer : cluster.store(0).pendingTable().all().keySet()) {
-      store().writers().abandon(writer);
-    }
+    abandonWriters();
     cluster.sweep();
     new TreeCheck(cluster.store(2)).assertEmpty();
     assertEquals(0, cluster.blocks());
@@ -85,6 +87,16 @@ public abstract class StorageTest {
     store().tree().remove(removal(path).build());
   }
 
+  final void removeAll(String directory) {
+    store().tree().remove(removal(directory).setRecursive(true).build());
+  }
+
+  final void abandonWriters() {
+    for (String writer : store().pendingTable().all().keySet()) {
+      store().writers().abandon(writer);
+    }
+  }
+
   static RemoveFileRequest.Builder removal(String path) {
     return RemoveFileRequest.newBuilder().setPath(path);
   }
@@ -99,6 +111,10 @@ public abstract class StorageTest {
 
   static MakeDirectoryRequest.Builder making(String path) {
     return MakeDirectoryRequest.newBuilder().setPath(path);
+  }
+
+  final void makeDirectories(String path) {
+    store().tree().makeDirectory(making(path).setParents(true).setExistOk(true).build());
   }
 
   static BeginWriteRequest.Builder beginning(String path) {

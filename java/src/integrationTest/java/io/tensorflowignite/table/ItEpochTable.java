@@ -3,7 +3,7 @@ package io.tensorflowignite.table;
 import static org.junit.Assert.assertEquals;
 
 import io.tensorflowignite.Full;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CyclicBarrier;
@@ -11,45 +11,24 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
-import org.junit.rules.TemporaryFolder;
 
 /** The agreement on the rows of epochs, in the table of two real nodes. */
 @Category(Full.class)
 public class ItEpochTable {
   private static final int EPOCHS = 500;
 
-  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
-
-  private static Ignite node;
-  private static Ignite other;
-
-  @BeforeClass
-  public static void start() throws Exception {
-    LoopbackNodes nodes = new LoopbackNodes(8);
-    node = Ignition.start(nodes.configuration("first", FOLDER.newFolder().toPath()));
-    other = Ignition.start(nodes.configuration("second", FOLDER.newFolder().toPath()));
-  }
-
-  @AfterClass
-  public static void stop() {
-    other.close();
-    node.close();
-  }
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
   @Test
   public void workersThatAddTheirRowsAtTheSameMomentGetTheNumbersOfAll() throws Exception {
     CyclicBarrier together = new CyclicBarrier(2);
     ExecutorService workers = Executors.newFixedThreadPool(2);
     try {
-      Future<?> first = workers.submit(() -> addAll(new EpochTable(node), 0, together));
-      Future<?> second = workers.submit(() -> addAll(new EpochTable(other), 1, together));
+      Future<?> first = workers.submit(() -> addAll(new EpochTable(NODES.node(0)), 0, together));
+      Future<?> second = workers.submit(() -> addAll(new EpochTable(NODES.node(1)), 1, together));
       first.get(2, TimeUnit.MINUTES);
       second.get(2, TimeUnit.MINUTES);
     } finally {

@@ -8,7 +8,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndedAttempt;
@@ -23,17 +23,14 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.Ignition;
 import org.junit.After;
-import org.junit.AfterClass;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** The rows of jobs in the tables of two real nodes. */
 public class ItJobTable {
-  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
   private static Ignite node;
   private static Ignite other;
@@ -41,18 +38,11 @@ public class ItJobTable {
   private static JobHistory history;
 
   @BeforeClass
-  public static void start() throws Exception {
-    LoopbackNodes nodes = new LoopbackNodes(8);
-    node = Ignition.start(nodes.configuration("first", FOLDER.newFolder().toPath()));
-    other = Ignition.start(nodes.configuration("second", FOLDER.newFolder().toPath()));
+  public static void openTables() {
+    node = NODES.node(0);
+    other = NODES.node(1);
     jobs = new JobTable(node);
     history = new JobHistory(node);
-  }
-
-  @AfterClass
-  public static void stop() {
-    other.close();
-    node.close();
   }
 
   @After

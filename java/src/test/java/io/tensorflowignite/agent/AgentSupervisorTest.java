@@ -1,7 +1,6 @@
 package io.tensorflowignite.agent;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
@@ -24,6 +23,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.ignite.logger.NullLogger;
@@ -41,6 +41,7 @@ public class AgentSupervisorTest {
 
   private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
   private final AtomicInteger watchers = new AtomicInteger();
+  private final Semaphore heartbeats = new Semaphore(0);
   private volatile boolean silent;
   private volatile AgentInfo info = AgentInfo.getDefaultInstance();
   private Server server;
@@ -95,7 +96,9 @@ public class AgentSupervisorTest {
       supervisor.start();
       assertEquals(Integer.valueOf(0), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
       assertEquals(Integer.valueOf(1), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
-      assertNull(spares.poll(1, TimeUnit.SECONDS));
+      heartbeats.drainPermits();
+      assertTrue(heartbeats.tryAcquire(3, TIMEOUT_S, TimeUnit.SECONDS));
+      assertTrue("the same spares are no change", spares.isEmpty());
       info = info.toBuilder().setWarmProcesses(2).build();
       assertEquals(Integer.valueOf(2), spares.poll(TIMEOUT_S, TimeUnit.SECONDS));
     }
@@ -191,6 +194,7 @@ public class AgentSupervisorTest {
       if (!silent) {
         response.onNext(HeartbeatResponse.newBuilder().setInfo(info).build());
         response.onCompleted();
+        heartbeats.release();
       }
     }
 

@@ -26,23 +26,21 @@ public class LocalAttemptTest {
   private final TaskKey key = LocalAttempt.key("3f2a1b00", 2, worker);
 
   @Test
-  public void aReservedTaskHasATokenAndItsNodeReportsTheDigest() {
+  public void aTaskHasATokenAndItsNodeReportsTheDigestInEveryStatus() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    NodeReport report = attempt.report("node");
-    assertTrue(attempt.token(key).text().startsWith("task.3f2a1b00.2.worker.1.0."));
-    assertEquals(
-        sha256(attempt.token(key).text()), report.getTasks(0).getStatus().getTokenDigest());
-    assertFalse(report.toString().contains(attempt.token(key).text()));
-  }
-
-  @Test
-  public void digestStaysWithTheTaskInEveryStatus() {
-    attempt.reserve(worker, "10.0.0.1:7001", 17);
+    String token = attempt.token(key).text();
+    assertTrue(token, token.startsWith("task.3f2a1b00.2.worker.1.0."));
+    assertReported(token);
     attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).build());
     attempt.fail(key, "it broke");
-    assertEquals(
-        sha256(attempt.token(key).text()),
-        attempt.report("node").getTasks(0).getStatus().getTokenDigest());
+    assertReported(token);
+  }
+
+  private void assertReported(String token) {
+    NodeReport report = attempt.report("node");
+    assertEquals(1, report.getTasksCount());
+    assertEquals(sha256(token), report.getTasks(0).getStatus().getTokenDigest());
+    assertFalse(report.toString().contains(token));
   }
 
   @Test
@@ -53,9 +51,7 @@ public class LocalAttemptTest {
     assertTrue(attempt.replace(next));
     String token = attempt.token(LocalAttempt.key("3f2a1b00", 2, next)).text();
     assertNotEquals(before, token);
-    NodeReport report = attempt.report("node");
-    assertEquals(1, report.getTasksCount());
-    assertEquals(sha256(token), report.getTasks(0).getStatus().getTokenDigest());
+    assertReported(token);
   }
 
   @Test
@@ -66,6 +62,7 @@ public class LocalAttemptTest {
     TaskStatus lost = attempt.report("node").getTasks(0).getStatus();
     assertEquals(TASK_STATE_FAILED, lost.getState());
     assertEquals(7, lost.getPid());
+    assertFalse("the next agent does not start it", attempt.isToStart(key));
     assertFalse(attempt.unproven().isPresent());
     attempt.markUnproven();
     UnprovenAttempt expected =
@@ -87,13 +84,6 @@ public class LocalAttemptTest {
     assertTrue(attempt.isToStart(nextKey));
     attempt.markStarted(nextKey);
     assertFalse(attempt.isToStart(nextKey));
-  }
-
-  @Test
-  public void aTaskThatHasLostItsAgentIsNotStartedByTheNextAgent() {
-    attempt.reserve(worker, "10.0.0.1:7001", 17);
-    attempt.loseAgent("its agent ended");
-    assertFalse(attempt.isToStart(key));
   }
 
   private static ByteString sha256(String text) {

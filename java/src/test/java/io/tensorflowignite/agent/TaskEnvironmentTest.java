@@ -74,11 +74,8 @@ public class TaskEnvironmentTest {
     assertEquals("10820", env.get("IGNITE_DATASET_PORT"));
     assertEquals("true", env.get("IGNITE_DATASET_LOCAL"));
     assertEquals("4,9", env.get("IGNITE_DATASET_PART"));
-  }
-
-  @Test
-  public void taskWithoutPartitionsDoesNotReadLocally() {
     assertFalse(
+        "without partitions",
         TaskEnvironment.of(job(), attempt, ps, ADDRESS).containsKey("IGNITE_DATASET_LOCAL"));
   }
 

@@ -1,8 +1,8 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
@@ -43,9 +43,7 @@ public class CodeUploadsTest {
       open.add(new Upload(i));
       uploads.begin(open.get(i));
     }
-    TensorFlowIgniteException full =
-        assertThrows(TensorFlowIgniteException.class, () -> uploads.begin(new Upload(100)));
-    assertEquals(ERROR_CODE_LIMIT_EXCEEDED, full.code());
+    assertRefused(ERROR_CODE_LIMIT_EXCEEDED, () -> uploads.begin(new Upload(100)));
 
     now = TimeUnit.SECONDS.toNanos(10);
     open.get(0).lastMessageAt = now;
@@ -53,7 +51,7 @@ public class CodeUploadsTest {
     assertEquals(List.of(1), ended);
 
     open.forEach(upload -> upload.lastMessageAt = now);
-    assertThrows(TensorFlowIgniteException.class, () -> uploads.begin(new Upload(102)));
+    assertRefused(() -> uploads.begin(new Upload(102)));
     uploads.remove(open.get(5));
     uploads.begin(new Upload(103));
     assertEquals(List.of(1), ended);

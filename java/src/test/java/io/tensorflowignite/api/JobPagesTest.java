@@ -1,13 +1,11 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ListJobsRequest;
 import java.util.List;
@@ -50,10 +48,7 @@ public class JobPagesTest {
   }
 
   private static void assertInvalid(ListJobsRequest.Builder request, String message) {
-    TensorFlowIgniteException e =
-        assertThrows(TensorFlowIgniteException.class, () -> JobPages.of(request.build(), JOBS));
-    assertEquals(ERROR_CODE_INVALID_REQUEST, e.code());
-    assertTrue(e.getMessage(), e.getMessage().contains(message));
+    assertRefused(ERROR_CODE_INVALID_REQUEST, () -> JobPages.of(request.build(), JOBS), message);
   }
 
   private static Job job(String id, long second) {

@@ -1,11 +1,8 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Prediction;
@@ -18,9 +15,10 @@ public class JobTaskRulesTest {
   public void variablesThatEachTaskGetsFromItsNodeAreRejected() {
     for (String name :
         List.of("TF_CONFIG", "TF_CLUSTER", "TENSORFLOW_IGNITE_CONTEXT", "IGNITE_DATASET_PART")) {
-      rejected(spec().putEnv(name, ""), name);
+      String text = "The job sets " + name;
+      rejected(spec().putEnv(name, ""), text);
       rejected(
-          spec().addRoleEnv(RoleEnvironment.newBuilder().setRole("worker").putEnv(name, "")), name);
+          spec().addRoleEnv(RoleEnvironment.newBuilder().setRole("worker").putEnv(name, "")), text);
     }
   }
 
@@ -38,23 +36,15 @@ public class JobTaskRulesTest {
   public void onlyAJobOfKindPredictWritesResultsAndItNamesTheirCache() {
     Prediction into = Prediction.newBuilder().setOutputCache("results").build();
     JobTaskRules.check(spec().setKind(JobKind.JOB_KIND_PREDICT).setPrediction(into).build());
-    assertTrue(message(spec().setPrediction(into)).contains("submit with kind predict"));
-    assertTrue(message(spec().setKind(JobKind.JOB_KIND_PREDICT)).contains("Set output_cache"));
-  }
-
-  private static String message(JobSpec.Builder spec) {
-    return assertThrows(TensorFlowIgniteException.class, () -> JobTaskRules.check(spec.build()))
-        .getMessage();
+    rejected(spec().setPrediction(into), "submit with kind predict");
+    rejected(spec().setKind(JobKind.JOB_KIND_PREDICT), "Set output_cache");
   }
 
   private static JobSpec.Builder spec() {
     return JobSpec.newBuilder().setKind(JobKind.JOB_KIND_ONE);
   }
 
-  private static void rejected(JobSpec.Builder spec, String name) {
-    TensorFlowIgniteException rejected =
-        assertThrows(TensorFlowIgniteException.class, () -> JobTaskRules.check(spec.build()));
-    assertEquals(ERROR_CODE_INVALID_REQUEST, rejected.code());
-    assertTrue(rejected.getMessage(), rejected.getMessage().contains("The job sets " + name));
+  private static void rejected(JobSpec.Builder spec, String text) {
+    assertRefused(ERROR_CODE_INVALID_REQUEST, () -> JobTaskRules.check(spec.build()), text);
   }
 }

@@ -1,10 +1,8 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.JobSpec;
 import org.junit.Test;
 
@@ -45,8 +43,6 @@ public class JobTextRulesTest {
   }
 
   private static void rejected(JobSpec.Builder spec) {
-    TensorFlowIgniteException rejected =
-        assertThrows(TensorFlowIgniteException.class, () -> JobTextRules.check(spec.build()));
-    assertEquals(ERROR_CODE_INVALID_REQUEST, rejected.code());
+    assertRefused(ERROR_CODE_INVALID_REQUEST, () -> JobTextRules.check(spec.build()));
   }
 }

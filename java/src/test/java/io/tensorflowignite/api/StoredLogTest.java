@@ -3,62 +3,51 @@ package io.tensorflowignite.api;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
-import com.google.common.base.Strings;
 import io.tensorflowignite.v1.LogChunk;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import org.junit.Test;
 
 public class StoredLogTest {
   @Test
   public void piecesAreTheWholeOutputAndEndAtLineEnds() throws IOException {
-    String text = Strings.repeat(Strings.repeat("x", 99) + "\n", 2_000) + "no line end";
+    String text = ("x".repeat(99) + "\n").repeat(2_000) + "no line end";
     List<String> pieces = pieces(text, NONE, 0);
     assertEquals(text, String.join("", pieces));
     assertTrue(pieces.size() > 2);
     pieces.subList(0, pieces.size() - 1).forEach(piece -> assertTrue(piece.endsWith("\n")));
+    String line = "x".repeat(200_000);
+    assertEquals("longer than a piece", line, String.join("", pieces(line, NONE, 0)));
   }
 
   @Test
-  public void lineThatIsLongerThanAPieceIsCut() throws IOException {
-    String text = Strings.repeat("x", 200_000);
-    assertEquals(text, String.join("", pieces(text, NONE, 0)));
-  }
-
-  @Test
-  public void outputBeforeThePositionIsSkipped() throws IOException {
-    assertEquals(Collections.singletonList("two\n"), pieces("one\ntwo\n", NONE, 4));
-    assertEquals(Collections.emptyList(), pieces("one\ntwo\n", NONE, 8));
-  }
-
-  @Test
-  public void droppedOutputIsReportedAtItsPosition() throws IOException {
-    assertEquals(Arrays.asList("one\n", "[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 0));
-    assertEquals(
-        Collections.singletonList("[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 4));
-    assertEquals(Collections.singletonList("wo\n"), pieces("one\ntwo\n", gaps(4, 7), 12));
-    assertEquals(Collections.singletonList("[7 dropped]one\n"), pieces("one\n", gaps(0, 7), 0));
+  public void outputBeforeThePositionIsSkippedAndDroppedOutputIsReportedAtItsPosition()
+      throws IOException {
+    assertEquals(List.of("one\n", "[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 0));
+    assertEquals(List.of("[7 dropped]two\n"), pieces("one\ntwo\n", gaps(4, 7), 4));
+    assertEquals(List.of("wo\n"), pieces("one\ntwo\n", gaps(4, 7), 12));
+    assertEquals(List.of("[7 dropped]one\n"), pieces("one\n", gaps(0, 7), 0));
+    assertEquals(List.of("two\n"), pieces("one\ntwo\n", NONE, 4));
+    assertEquals(List.of(), pieces("one\ntwo\n", NONE, 8));
   }
 
   @Test
   public void allGapsAreReportedAndSentOutputIsSkippedWithItsGaps() throws IOException {
     List<LogChunk> gaps = gaps(0, 7, 4, 5, 8, 3);
     assertEquals(
-        Arrays.asList("[7 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
+        List.of("[7 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
         pieces("one\ntwo\n", gaps, 0));
     assertEquals(
-        Arrays.asList("[4 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
+        List.of("[4 dropped]one\n", "[5 dropped]two\n", "[3 dropped]"),
         pieces("one\ntwo\n", gaps, 3));
-    assertEquals(Arrays.asList("[2 dropped]two\n", "[3 dropped]"), pieces("one\ntwo\n", gaps, 14));
-    assertEquals(Collections.emptyList(), pieces("one\ntwo\n", gaps, 23));
+    assertEquals(List.of("[2 dropped]two\n", "[3 dropped]"), pieces("one\ntwo\n", gaps, 14));
+    assertEquals(List.of(), pieces("one\ntwo\n", gaps, 23));
   }
 
-  private static final List<LogChunk> NONE = Collections.emptyList();
+  private static final List<LogChunk> NONE = List.of();
 
   /** Gaps from positions and sizes. */
   private static List<LogChunk> gaps(long... numbers) {

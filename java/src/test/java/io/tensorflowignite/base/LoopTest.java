@@ -73,10 +73,7 @@ public class LoopTest {
 
   @Test
   public void aFailureIsShownWithItsErrorUntilAMinuteAfterIt() {
-    loop.pass(
-        () -> {
-          throw new OutOfMemoryError("Java heap space");
-        });
+    loop.pass(() -> raise(new OutOfMemoryError("Java heap space")));
     NodeLoop fault = loop.fault().orElseThrow();
     assertEquals("the loop", fault.getName());
     assertEquals("java.lang.OutOfMemoryError: Java heap space", fault.getError());
@@ -126,11 +123,7 @@ public class LoopTest {
     boolean completed =
         loop.pass(
             () -> {
-              loop.part(
-                  "job a",
-                  () -> {
-                    throw new StackOverflowError();
-                  });
+              loop.part("job a", () -> raise(new StackOverflowError()));
               loop.part("job b", () -> done.add("b"));
             });
     assertEquals(List.of("b"), done);

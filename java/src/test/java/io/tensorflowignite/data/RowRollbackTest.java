@@ -1,9 +1,8 @@
 package io.tensorflowignite.data;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.column.LogicalType;
@@ -11,6 +10,7 @@ import io.tensorflowignite.data.read.BatchWriter;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.v1.Nulls;
+import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
@@ -51,7 +51,8 @@ public class RowRollbackTest {
         new String[] {"x", null},
         null,
         List.of());
-    assertKept(fixed(2, INT), "[[1,2], null, [null,4]]", new int[] {1, 2}, null, pair(null, 4));
+    assertKept(
+        fixed(2, INT), "[[1,2], null, [null,4]]", new int[] {1, 2}, null, Arrays.asList(null, 4));
     assertKept(
         ColumnType.mapOf(TEXT, INT), "[[{\"key\":\"a\"}], null, []]", map, null, new HashMap<>());
   }
@@ -81,12 +82,8 @@ public class RowRollbackTest {
         "[[\"x\",\"\"], []]",
         cells(Nulls.NULLS_DEFAULT, ColumnType.listOf(TEXT), new String[] {"x", null}, null));
     assertEquals("[[0,0]]", cells(Nulls.NULLS_DEFAULT, fixed(2, INT), (Object) null));
-    assertEquals(
-        "[0, 1.50]", cells(Nulls.NULLS_DEFAULT, LogicalType.DECIMAL.field(), null, decimal()));
-  }
-
-  private static Object decimal() {
-    return new java.math.BigDecimal("1.50");
+    Field decimals = LogicalType.DECIMAL.field();
+    assertEquals("[0, 1.50]", cells(Nulls.NULLS_DEFAULT, decimals, null, new BigDecimal("1.50")));
   }
 
   @Test
@@ -94,12 +91,8 @@ public class RowRollbackTest {
     Field lists = ColumnType.listOf(ColumnType.listOf(TEXT));
     try (BatchWriter writer = writer(Nulls.NULLS_ERROR, false, lists)) {
       Object value = new Object[] {new String[0], new String[] {"a", null}};
-      TensorFlowIgniteException error =
-          assertThrows(
-              TensorFlowIgniteException.class, () -> writer.append(7, new Object[] {value}));
-      assertEquals(
-          "cache c, key 7: column c0[1][1] is null;",
-          error.getMessage().substring(0, error.getMessage().indexOf(';') + 1));
+      assertRefused(
+          () -> writer.append(7, new Object[] {value}), "cache c, key 7: column c0[1][1] is null;");
     }
   }
 
@@ -147,10 +140,6 @@ public class RowRollbackTest {
       Collections.singletonMap("k" + i, i),
       fits ? (Object) i : "no number"
     };
-  }
-
-  private static List<Object> pair(Object one, Object other) {
-    return Arrays.asList(one, other);
   }
 
   private void assertKept(Field type, String expected, Object... values) {

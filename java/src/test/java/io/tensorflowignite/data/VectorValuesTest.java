@@ -19,7 +19,9 @@ import java.math.BigDecimal;
 import java.nio.charset.StandardCharsets;
 import java.sql.Time;
 import java.sql.Timestamp;
+import java.util.Arrays;
 import java.util.Date;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -36,7 +38,7 @@ import org.apache.arrow.vector.types.pojo.Field;
 import org.junit.After;
 import org.junit.Test;
 
-/** Values that a read lays out as vectors are the same after a load. */
+/** Values that a read lays out as vectors are what Arrow reads, and the same after a load. */
 public class VectorValuesTest {
   private static final VectorValues.Objects NO_OBJECTS =
       path -> {
@@ -52,24 +54,24 @@ public class VectorValuesTest {
 
   @Test
   public void everyClassOfTheTableKeepsItsValues() throws Exception {
-    Object[][] values = {
-      {Byte.MIN_VALUE, Byte.MAX_VALUE},
-      {Short.MIN_VALUE, (short) 5},
-      {Integer.MIN_VALUE, 5},
-      {Long.MIN_VALUE, 5L},
-      {-0f, 1.5f},
-      {-0d, 1.5d},
-      {true, false},
-      {"", "\u00e9\uD83D\uDE00"},
-      {new byte[] {-1}, new byte[0]},
-      {new short[] {1, 2}, new short[0]},
-      {new int[0], new int[] {1, 2}},
-      {new long[] {1}, new long[] {1, 2}},
-      {new float[] {1}, new float[] {1, 2}},
-      {new double[] {1}, new double[] {1, 2}},
-      {new boolean[] {true, false, true}, new boolean[] {false, true}},
-      {new char[] {'a'}, new char[] {'\uFFFF', 'b'}},
-      {new String[] {"", "x"}, new String[0]},
+    Object[][] plain = {
+      {Byte.MIN_VALUE, (byte) 0, Byte.MAX_VALUE},
+      {Short.MIN_VALUE, (short) 5, Short.MAX_VALUE},
+      {Integer.MIN_VALUE, 5, Integer.MAX_VALUE},
+      {Long.MIN_VALUE, 5L, Long.MAX_VALUE},
+      {-0f, 1.5f, Float.NaN, Float.MAX_VALUE},
+      {-0d, 1.5d, Double.NEGATIVE_INFINITY, Double.MIN_VALUE},
+      {true, false, true, true, false, false, true, false, true},
+      {"", "plain", "\u00e9\u65e5\uD83D\uDE00"},
+    };
+    for (Object[] values : plain) {
+      assertEquals(Arrays.asList(values), assertConverted(ofClass(values[0]), values));
+    }
+    // As 16 bits without a sign, which a load reads as an Integer.
+    try (VectorSchemaRoot root = laidOut(ofClass('z'), '\u0000', 'z', '\uFFFF')) {
+      assertEquals(List.of('\u0000', 'z', '\uFFFF'), ArrowRows.cells(root, 0));
+    }
+    Object[][] others = {
       {new UUID(1, 2), new UUID(-1, Long.MIN_VALUE)},
       {new UUID[] {new UUID(1, 2)}, new UUID[0]},
       {new Date(-1), new Date(253_402_300_799_999L)},
@@ -80,25 +82,53 @@ public class VectorValuesTest {
       {java.sql.Date.valueOf("0001-01-01"), java.sql.Date.valueOf("9999-12-31")},
       {new BigDecimal("-0.001"), new BigDecimal("12345678901234567890123456789012345678901")},
     };
-    for (Object[] pair : values) {
-      ColumnType type = ColumnTypes.ofClass(pair[0].getClass()).orElseThrow(AssertionError::new);
-      assertConverted(type, pair);
+    for (Object[] values : others) {
+      assertConverted(ofClass(values[0]), values);
     }
   }
 
   @Test
+  public void arraysOfEveryClassKeepTheirValues() throws Exception {
+    Map<Object[], String> arrays = new LinkedHashMap<>();
+    arrays.put(new byte[][] {{-1, 0}, {}, {7}}, "[[-1, 0], [], [7]]");
+    arrays.put(new short[][] {{-2, 3}, {}, {4}}, "[[-2,3], [], [4]]");
+    arrays.put(new int[][] {{-2, 3}, {}}, "[[-2,3], []]");
+    arrays.put(new long[][] {{}, {Long.MAX_VALUE}}, "[[], [9223372036854775807]]");
+    arrays.put(new float[][] {{0.5f, 1.5f}, {2.5f}}, "[[0.5,1.5], [2.5]]");
+    arrays.put(new double[][] {{0.5, 1.5}, {2.5}}, "[[0.5,1.5], [2.5]]");
+    arrays.put(
+        new boolean[][] {{true, false, true}, {}, {false}}, "[[true,false,true], [], [false]]");
+    arrays.put(new char[][] {{'a', 'b'}, {'c'}}, "[[\"a\",\"b\"], [\"c\"]]");
+    arrays.put(new String[][] {{"", "\u00e9"}, {}, {"x"}}, "[[\"\",\"\u00e9\"], [], [\"x\"]]");
+    for (Map.Entry<Object[], String> entry : arrays.entrySet()) {
+      Object[] values = entry.getKey();
+      assertEquals(entry.getValue(), assertConverted(ofClass(values[0]), values).toString());
+    }
+  }
+
+  private static ColumnType ofClass(Object value) {
+    return ColumnTypes.ofClass(value.getClass()).orElseThrow(AssertionError::new);
+  }
+
+  @Test
   public void unsignedValuesGetAWiderClass() throws Exception {
-    assertConverted(stored(new ArrowType.Int(8, false)), (short) 255, (short) 0);
-    assertConverted(stored(new ArrowType.Int(16, false)), 65_535, 0);
-    assertConverted(stored(new ArrowType.Int(32, false)), 4_294_967_295L, 0L);
+    ArrowType bytes = new ArrowType.Int(8, false);
+    ArrowType shorts = new ArrowType.Int(16, false);
+    ArrowType ints = new ArrowType.Int(32, false);
+    assertEquals(
+        List.of((byte) -1, (byte) 7), assertConverted(stored(bytes), (short) 255, (short) 7));
+    assertEquals(List.of('\uFFFF', '\u0007'), assertConverted(stored(shorts), 65_535, 7));
+    assertEquals(List.of(-1, 7), assertConverted(stored(ints), 4_294_967_295L, 7L));
   }
 
   @Test
   public void fixedListsBecomeFlat() throws Exception {
     Field item = ColumnType.plain("item", new ArrowType.Int(8, false));
-    Field matrix = ArrowRows.fixed("v", 2, ArrowRows.fixed("item", 2, item));
+    Field matrix = ArrowRows.fixed("v", 2, ArrowRows.fixed("item", 3, item));
 
-    assertConverted(stored(matrix), new byte[] {1, 2, 3, 4}, new byte[] {-1, -2, -3, -4});
+    assertEquals(
+        List.of("[[1,2,3],[4,5,6]]"),
+        assertConverted(stored(matrix), (Object) new byte[] {1, 2, 3, 4, 5, 6}));
   }
 
   @Test
@@ -152,17 +182,6 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void aTimeFinerThanJavasIsRefused() throws Exception {
-    try (TimeMicroVector vector = new TimeMicroVector("t", allocator)) {
-      vector.setSafe(0, 1);
-      vector.setValueCount(1);
-      VectorValues values = VectorValues.of(vector, NO_OBJECTS);
-
-      assertThrows(MismatchException.class, () -> values.get(0));
-    }
-  }
-
-  @Test
   public void aDecimalOfVeryManyDigitsIsRefused() throws Exception {
     Field decimal = ColumnTypes.ofClass(BigDecimal.class).get().field("d");
     for (String text : new String[] {"1E999999999", "1e-999999999", "9".repeat(200_000)}) {
@@ -178,7 +197,7 @@ public class VectorValuesTest {
   }
 
   @Test
-  public void aNullStaysNull() throws Exception {
+  public void aNullStaysNullAndATimeFinerThanJavasIsRefused() throws Exception {
     try (IntVector vector = new IntVector("n", allocator)) {
       vector.setSafe(0, 1);
       vector.setNull(1);
@@ -187,6 +206,12 @@ public class VectorValuesTest {
 
       assertEquals(1, values.get(0));
       assertNull(values.get(1));
+    }
+    try (TimeMicroVector vector = new TimeMicroVector("t", allocator)) {
+      vector.setSafe(0, 1);
+      vector.setValueCount(1);
+      VectorValues values = VectorValues.of(vector, NO_OBJECTS);
+      assertThrows(MismatchException.class, () -> values.get(0));
     }
   }
 
@@ -204,13 +229,15 @@ public class VectorValuesTest {
     return instant;
   }
 
-  private void assertConverted(ColumnType type, Object... rows) throws Exception {
+  /** Returns what Arrow reads. */
+  private List<Object> assertConverted(ColumnType type, Object... rows) throws Exception {
     try (VectorSchemaRoot root = laidOut(type, rows)) {
       VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
       for (int i = 0; i < rows.length; i++) {
         // As arrays, which compare by their elements.
         assertArrayEquals(new Object[] {rows[i]}, new Object[] {values.get(i)});
       }
+      return ArrowRows.cells(root, 0);
     }
   }
 

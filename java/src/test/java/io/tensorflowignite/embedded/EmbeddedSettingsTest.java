@@ -8,23 +8,15 @@ import org.junit.Test;
 
 public class EmbeddedSettingsTest {
   @Test
-  public void connectionsBetweenNodesHaveBuffersForTheSegmentsOfLoopback() {
-    IgniteConfiguration configuration = new IgniteConfiguration();
-    new EmbeddedSettings().applyTo(configuration);
-    assertBuffers(configuration, 256 << 10);
-  }
-
-  @Test
-  public void configuredBuffersStayAsTheyAre() {
-    IgniteConfiguration configuration =
-        new IgniteConfiguration()
-            .setCommunicationSpi(
-                new TcpCommunicationSpi().setSocketSendBuffer(0).setSocketReceiveBuffer(0));
-    new EmbeddedSettings().applyTo(configuration);
-    assertBuffers(configuration, 0);
+  public void connectionsBetweenNodesHaveBuffersForTheSegmentsOfLoopbackUnlessTheyAreSet() {
+    assertBuffers(new IgniteConfiguration(), 256 << 10);
+    TcpCommunicationSpi nodes = new TcpCommunicationSpi();
+    nodes.setSocketSendBuffer(0).setSocketReceiveBuffer(0);
+    assertBuffers(new IgniteConfiguration().setCommunicationSpi(nodes), 0);
   }
 
   private static void assertBuffers(IgniteConfiguration configuration, int bytes) {
+    new EmbeddedSettings().applyTo(configuration);
     TcpCommunicationSpi nodes = (TcpCommunicationSpi) configuration.getCommunicationSpi();
     assertEquals(bytes, nodes.getSocketSendBuffer());
     assertEquals(bytes, nodes.getSocketReceiveBuffer());

@@ -4,7 +4,6 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
-import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
@@ -78,6 +77,9 @@ public class HttpApiTest {
   /** As JSON, a quarter of what all bodies may have, and more than is sent at once. */
   private static final int LARGE_FLOATS = 60_000;
 
+  private static final String ONE = "{\"instances\": [1]}";
+  private static final String PREDICT = "/v1/models/same:predict";
+
   private static final Context.Key<String> CALLER = Context.key("caller");
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
@@ -108,7 +110,7 @@ public class HttpApiTest {
 
   @Test
   public void rowsAndColumnsArePredicted() throws Exception {
-    HttpResponse<String> rows = post("/v1/models/same:predict", "{\"instances\": [[1], [2.5]]}");
+    HttpResponse<String> rows = post(PREDICT, "{\"instances\": [[1], [2.5]]}");
     assertEquals(200, rows.statusCode());
     assertEquals("application/json", rows.headers().firstValue("Content-Type").get());
     assertEquals("{\"predictions\":[[1.0],[2.5]]}", rows.body());
@@ -118,38 +120,27 @@ public class HttpApiTest {
   }
 
   @Test
-  public void theVersionWhoseSignatureWasReadPredicts() throws Exception {
-    HttpResponse<String> answer =
-        post("/v1/models/same/labels/canary:predict", "{\"instances\": [1]}");
-    assertEquals("{\"predictions\":[1.0]}", answer.body());
+  public void theVersionWhoseSignatureWasReadPredictsForTheCaller() throws Exception {
+    assertEquals(
+        "{\"predictions\":[1.0]}", post("/v1/models/same/labels/canary:predict", ONE).body());
     assertEquals("version 3, caller none", Predictions.last);
-  }
-
-  @Test
-  public void credentialsReachTheServices() throws Exception {
-    HttpRequest request =
-        request("/v1/models/same:predict")
-            .header("Authorization", "Bearer secret")
-            .POST(HttpRequest.BodyPublishers.ofString("{\"instances\": [1]}"))
-            .build();
-    client.send(request, HttpResponse.BodyHandlers.ofString());
+    post(request(PREDICT).header("Authorization", "Bearer secret"), ONE);
     assertEquals("version 3, caller Bearer secret", Predictions.last);
   }
 
   @Test
   public void errorsHaveTheStatusesAndTextsOfServing() throws Exception {
-    assertError(
-        404, "Servable not found for request: Latest(none)", "none", "{\"instances\": [1]}");
+    assertError(404, "Servable not found for request: Latest(none)", "none", ONE);
     assertError(400, "Missing 'inputs' or 'instances' key", "same", "{}");
     assertError(400, "JSON Parse error: ", "same", "{\"instances\": [1");
-    assertError(429, "full", "full", "{\"instances\": [1]}");
-    assertError(503, "gone", "gone", "{\"instances\": [1]}");
+    assertError(429, "full", "full", ONE);
+    assertError(503, "gone", "gone", ONE);
     assertError(
         400,
         "Serving signature name: \"other\" not found in signature def",
         "same",
         "{\"signature_name\": \"other\", \"instances\": [1]}");
-    assertError(500, "The node's log has the details", "broken", "{\"instances\": [1]}");
+    assertError(500, "The node's log has the details", "broken", ONE);
     HttpResponse<String> path = post("/v1/models/same:guess", "{}");
     assertEquals(400, path.statusCode());
     assertEquals("{\"error\":\"Malformed request: POST /v1/models/same:guess\"}", path.body());
@@ -158,90 +149,63 @@ public class HttpApiTest {
   }
 
   @Test
-  public void metadataAndStatusAreThoseOfServing() throws Exception {
-    JsonObject metadata =
-        JsonParser.parseString(get("/v1/models/same/metadata").body()).getAsJsonObject();
-    assertEquals("3", metadata.getAsJsonObject("model_spec").get("version").getAsString());
-    JsonObject input =
-        metadata
-            .getAsJsonObject("metadata")
-            .getAsJsonObject("signature_def")
-            .getAsJsonObject("signature_def")
-            .getAsJsonObject("serving_default")
-            .getAsJsonObject("inputs")
-            .getAsJsonObject("x");
-    assertEquals("DT_FLOAT", input.get("dtype").getAsString());
-    assertEquals(
-        "-1",
-        input
-            .getAsJsonObject("tensor_shape")
-            .getAsJsonArray("dim")
-            .get(0)
-            .getAsJsonObject()
-            .get("size")
-            .getAsString());
-    JsonObject status =
-        JsonParser.parseString(get("/v1/models/same").body())
-            .getAsJsonObject()
-            .getAsJsonArray("model_version_status")
-            .get(0)
-            .getAsJsonObject();
-    assertEquals("3", status.get("version").getAsString());
-    assertEquals("AVAILABLE", status.get("state").getAsString());
-  }
-
-  @Test
-  public void classesAreReturned() throws Exception {
+  public void metadataStatusClassesAndMetricsAreReturned() throws Exception {
+    String info =
+        "{'dtype': 'DT_FLOAT', 'tensor_shape': {'dim': [{'size': '-1', 'name': ''}],"
+            + " 'unknown_rank': false}, 'name': ''}";
+    assertJson(
+        "{'model_spec': {'name': 'same', 'signature_name': '', 'version': '3'},"
+            + " 'metadata': {'signature_def': {'signature_def': {'serving_default': {"
+            + "'inputs': {'x': "
+            + info
+            + "}, 'outputs': {'y': "
+            + info
+            + "}, 'method_name': ''}}}}}",
+        "/v1/models/same/metadata");
+    assertJson(
+        "{'model_version_status': [{'version': '3', 'state': 'AVAILABLE'}]}", "/v1/models/same");
     assertEquals(
         "{\"results\":[[[\"a\",0.5]]]}",
         post("/v1/models/same:classify", "{\"examples\": [{\"f\": 1.5}]}").body());
-  }
-
-  @Test
-  public void metricsAreText() throws Exception {
     HttpResponse<String> metrics = get("/metrics");
     assertEquals("requests_total 7.0\n# EOF\n", metrics.body());
     assertTrue(
         metrics.headers().firstValue("Content-Type").get().startsWith("application/openmetrics"));
   }
 
-  @Test
-  @Category(Full.class)
-  public void aLargeBodyIsRefusedBeforeItArrives() throws Exception {
-    String head =
-        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 104857600\r\n\r\n";
-    try (Socket socket = open(head)) {
-      String answer = readAll(socket);
-      assertTrue(answer, answer.startsWith("HTTP/1.1 413"));
-      assertTrue(answer, answer.contains("A body has at most 100,000"));
-    }
+  private void assertJson(String expected, String path) throws Exception {
+    assertEquals(
+        JsonParser.parseString(expected.replace('\'', '"')),
+        JsonParser.parseString(get(path).body()));
   }
 
   @Test
   @Category(Full.class)
-  public void aLargeBodyOfUnknownLengthIsRefused() throws Exception {
+  public void aLargeBodyIsRefusedBeforeItArrivesAlsoIfItsLengthIsUnknown() throws Exception {
     String chunk = "4000\r\n" + " ".repeat(0x4000) + "\r\n";
-    String head =
-        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
-    try (Socket socket = open(head + chunk.repeat(BODY_BYTES / 0x4000 + 1))) {
-      assertTrue(readAll(socket).startsWith("HTTP/1.1 413"));
+    for (String large :
+        List.of(
+            "Content-Length: 104857600\r\n\r\n",
+            "Transfer-Encoding: chunked\r\n\r\n" + chunk.repeat(BODY_BYTES / 0x4000 + 1))) {
+      try (Socket socket = open(head(PREDICT) + large)) {
+        String answer = readAll(socket);
+        assertTrue(answer, answer.startsWith("HTTP/1.1 413"));
+        assertTrue(answer, answer.contains("A body has at most 100,000"));
+      }
     }
   }
 
   @Test
   @Category(Full.class)
   public void aClientThatStillSendsLongAfterItsRefusalReadsIt() throws Exception {
-    String head =
-        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 104857600\r\n\r\n";
     byte[] part = new byte[1 << 10];
-    try (Socket socket = open(head)) {
+    try (Socket socket = open(head(PREDICT) + "Content-Length: 104857600\r\n\r\n")) {
       long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Exchange.LINGER_MS + 2_000);
       while (System.nanoTime() < end) {
         socket.getOutputStream().write(part);
         TimeUnit.MILLISECONDS.sleep(100);
       }
-      byte[] begin = socket.getInputStream().readNBytes("HTTP/1.1 413".length());
-      assertEquals("HTTP/1.1 413", new String(begin, StandardCharsets.UTF_8));
+      assertBegins("HTTP/1.1 413", socket);
     }
   }
 
@@ -256,17 +220,11 @@ public class HttpApiTest {
 
   @Test
   public void requestsThatAreSentWithoutWaitingAreAnsweredInTheirOrder() throws Exception {
-    String body = "{\"instances\": [1]}";
-    String predict =
-        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
-            + body.length()
-            + "\r\n\r\n"
-            + body;
+    String predict = request(PREDICT, ONE);
     String other = "GET /other HTTP/1.1\r\nHost: h\r\n\r\n";
     String last = "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
     int pairs = 2_000;
-    try (Socket socket = new Socket("127.0.0.1", http.port())) {
-      socket.setSoTimeout(30_000);
+    try (Socket socket = open("")) {
       CompletableFuture<String> answers =
           CompletableFuture.supplyAsync(
               () -> {
@@ -278,7 +236,7 @@ public class HttpApiTest {
               });
       // What follows the last request is not one of the connection any more.
       String all = (predict + other).repeat(pairs) + last + predict;
-      socket.getOutputStream().write(all.getBytes(StandardCharsets.UTF_8));
+      socket.getOutputStream().write(bytes(all));
       List<String> statuses =
           Pattern.compile("HTTP/1.1 (\\d+)")
               .matcher(answers.get(60, TimeUnit.SECONDS))
@@ -296,8 +254,7 @@ public class HttpApiTest {
 
   @Test
   public void aClientThatReadsNoAnswersIsNotReadAnyMore() throws Exception {
-    ByteBuffer requests =
-        ByteBuffer.wrap("GET / HTTP/1.1\r\n\r\n".repeat(1_000).getBytes(StandardCharsets.UTF_8));
+    ByteBuffer requests = ByteBuffer.wrap(bytes("GET / HTTP/1.1\r\n\r\n".repeat(1_000)));
     try (SocketChannel channel = SocketChannel.open()) {
       channel.setOption(StandardSocketOptions.SO_SNDBUF, 1 << 16);
       channel.setOption(StandardSocketOptions.SO_RCVBUF, 1 << 16);
@@ -323,21 +280,18 @@ public class HttpApiTest {
 
   @Test
   public void connectionsThatEndWithinTheirNextRequestAreForgotten() throws Exception {
-    String body = "{\"instances\": [1]}";
-    String head =
-        "POST /v1/models/waits:predict HTTP/1.1\r\nHost: h\r\nContent-Length: " + body.length();
+    String whole = request("/v1/models/waits:predict", ONE);
+    String begun = whole.substring(0, whole.length() - ONE.length() + 1);
     List<Socket> sockets = new ArrayList<>();
     while (sockets.size() < HttpApi.MAX_CONNECTIONS) {
-      sockets.add(open(head + "\r\n\r\n" + body + head + "\r\n\r\n{"));
+      sockets.add(open(whole + begun));
       // Of requests that come faster than they are begun, a node refuses those beyond 2,000.
       if (sockets.size() % 1_000 == 0) {
         await(() -> Predictions.WAITING.size() == sockets.size());
       }
     }
     assertFalse("one too many", isAnswered("/metrics"));
-    for (Socket socket : sockets) {
-      socket.close();
-    }
+    close(sockets);
     Predictions.WAITING.forEach(waiting -> waiting.onError(Status.ABORTED.asRuntimeException()));
     await(() -> isAnswered("/metrics"));
   }
@@ -355,16 +309,13 @@ public class HttpApiTest {
     // The first answer is taken before its request has ended: then Vert.x closes the connection.
     String first =
         "POST /other HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\n";
-    String rest =
-        "xPOST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: 900000\r\n\r\n"
-            + " ".repeat(60_000);
+    String rest = "x" + head(PREDICT) + "Content-Length: 900000\r\n\r\n" + " ".repeat(60_000);
     long before = pooledBytes();
     for (int number = 0; number < 100; number++) {
       try (Socket socket = open(first)) {
-        byte[] begin = socket.getInputStream().readNBytes("HTTP/1.1 404".length());
-        assertEquals("HTTP/1.1 404", new String(begin, StandardCharsets.UTF_8));
+        assertBegins("HTTP/1.1 404", socket);
         TimeUnit.MILLISECONDS.sleep(1);
-        socket.getOutputStream().write(rest.getBytes(StandardCharsets.UTF_8));
+        socket.getOutputStream().write(bytes(rest));
         readAll(socket);
       }
     }
@@ -379,28 +330,16 @@ public class HttpApiTest {
   }
 
   @Test
-  public void twoThreadsReceiveAndSend() throws Exception {
-    await(
-        () ->
-            Thread.getAllStackTraces().keySet().stream()
-                .map(Thread::getName)
-                .collect(Collectors.toSet())
-                .containsAll(List.of("vert.x-eventloop-thread-0", "vert.x-eventloop-thread-1")));
-  }
-
-  @Test
   public void aLargeAnswerIsCompressedForAClientThatAsksForIt() throws Exception {
-    String body = "{\"instances\": [1]}";
-    HttpRequest.Builder request = request("/v1/models/large:predict");
     HttpResponse<InputStream> answer =
         client.send(
-            request
+            request("/v1/models/large:predict")
                 .header("Accept-Encoding", "gzip")
-                .POST(HttpRequest.BodyPublishers.ofString(body))
+                .POST(HttpRequest.BodyPublishers.ofString(ONE))
                 .build(),
             HttpResponse.BodyHandlers.ofInputStream());
     assertEquals("gzip", answer.headers().firstValue("Content-Encoding").get());
-    String plain = post("/v1/models/large:predict", body).body();
+    String plain = post("/v1/models/large:predict", ONE).body();
     assertTrue("bytes " + plain.length(), plain.length() > Exchange.PART_BYTES);
     byte[] unpacked = new GZIPInputStream(answer.body()).readAllBytes();
     assertEquals(plain, new String(unpacked, StandardCharsets.UTF_8));
@@ -410,80 +349,46 @@ public class HttpApiTest {
   @Test
   public void clientsThatSendSlowlyHoldNoThread() throws Exception {
     List<Socket> slow = new ArrayList<>();
-    try {
-      for (int number = 0; number < SLOW_CLIENTS; number++) {
-        slow.add(
-            open(
-                "POST /v1/models/same:predict HTTP/1.1\r\n"
-                    + "Host: h\r\n"
-                    + "Content-Length: 1000\r\n\r\n"
-                    + "{"));
-      }
-      assertEquals(
-          "{\"predictions\":[1.0]}",
-          post("/v1/models/same:predict", "{\"instances\": [1]}").body());
-    } finally {
-      for (Socket socket : slow) {
-        socket.close();
-      }
+    for (int number = 0; number < SLOW_CLIENTS; number++) {
+      slow.add(open(head(PREDICT) + "Content-Length: 1000\r\n\r\n{"));
     }
+    assertEquals("{\"predictions\":[1.0]}", post(PREDICT, ONE).body());
+    close(slow);
   }
 
   @Test
   public void theBytesOfAllBodiesAreLimitedAndReleased() throws Exception {
+    String unended = request(PREDICT, " ".repeat(BODY_BYTES));
     List<Socket> large = new ArrayList<>();
-    String head =
-        "POST /v1/models/same:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
-            + BODY_BYTES
-            + "\r\n\r\n"
-            + " ".repeat(BODY_BYTES - 1);
-    try {
-      for (int number = 0; number < 10; number++) {
-        large.add(open(head));
-      }
-      // Ten bodies fit; these have not ended yet.
-      await(() -> bodies.used() == 10L * (BODY_BYTES - 1));
-      assertEquals(
-          429,
-          post("/v1/models/same:predict", "{\"instances\": [1]}" + " ".repeat(100)).statusCode());
-    } finally {
-      for (Socket socket : large) {
-        socket.close();
-      }
+    for (int number = 0; number < 10; number++) {
+      large.add(open(unended.substring(0, unended.length() - 1)));
     }
+    // Ten bodies fit; these have not ended yet.
+    await(() -> bodies.used() == 10L * (BODY_BYTES - 1));
+    assertEquals(429, post(PREDICT, ONE + " ".repeat(100)).statusCode());
+    close(large);
     await(() -> bodies.used() == 0);
-    assertEquals(200, post("/v1/models/same:predict", "{\"instances\": [1]}").statusCode());
+    assertEquals(200, post(PREDICT, ONE).statusCode());
   }
 
   @Test
   public void theBytesOfAnswersThatNobodyReadsAreLimitedAndReleased() throws Exception {
     List<Socket> unread = new ArrayList<>();
-    String body = "{\"instances\": [1]}";
-    try {
-      for (int number = 0; number < 40; number++) {
-        Socket socket = new Socket();
-        socket.setReceiveBufferSize(1_024);
-        socket.connect(new InetSocketAddress("127.0.0.1", http.port()));
-        socket
-            .getOutputStream()
-            .write(
-                ("POST /v1/models/large:predict HTTP/1.1\r\nHost: h\r\nContent-Length: "
-                        + body.length()
-                        + "\r\n\r\n"
-                        + body)
-                    .getBytes(StandardCharsets.UTF_8));
-        unread.add(socket);
-      }
-      await(() -> post("/v1/models/large:predict", body).statusCode() == 429);
-      assertTrue("bytes " + bodies.used(), bodies.used() <= 10L * BODY_BYTES);
-      assertEquals(200, post("/v1/models/same:predict", body).statusCode());
-    } finally {
-      for (Socket socket : unread) {
-        socket.close();
-      }
-    }
+    // Some of the requests may be refused themselves: one more until there is no memory.
+    await(
+        () -> {
+          Socket socket = new Socket();
+          socket.setReceiveBufferSize(1_024);
+          socket.connect(new InetSocketAddress("127.0.0.1", http.port()));
+          socket.getOutputStream().write(bytes(request("/v1/models/large:predict", ONE)));
+          unread.add(socket);
+          return post("/v1/models/large:predict", ONE).statusCode() == 429;
+        });
+    assertTrue("bytes " + bodies.used(), bodies.used() <= 10L * BODY_BYTES);
+    assertEquals(200, post(PREDICT, ONE).statusCode());
+    close(unread);
     await(() -> bodies.used() == 0);
-    assertEquals(200, post("/v1/models/large:predict", body).statusCode());
+    assertEquals(200, post("/v1/models/large:predict", ONE).statusCode());
   }
 
   @Test
@@ -504,8 +409,12 @@ public class HttpApiTest {
   }
 
   private HttpResponse<String> post(String path, String body) throws Exception {
+    return post(request(path), body);
+  }
+
+  private HttpResponse<String> post(HttpRequest.Builder request, String body) throws Exception {
     return client.send(
-        request(path).POST(HttpRequest.BodyPublishers.ofString(body)).build(),
+        request.POST(HttpRequest.BodyPublishers.ofString(body)).build(),
         HttpResponse.BodyHandlers.ofString());
   }
 
@@ -517,10 +426,34 @@ public class HttpApiTest {
     return HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + http.port() + path));
   }
 
+  private static String head(String path) {
+    return "POST " + path + " HTTP/1.1\r\nHost: h\r\n";
+  }
+
+  private static String request(String path, String body) {
+    return head(path) + "Content-Length: " + body.length() + "\r\n\r\n" + body;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void assertBegins(String expected, Socket socket) throws IOException {
+    byte[] begin = socket.getInputStream().readNBytes(expected.length());
+    assertEquals(expected, new String(begin, StandardCharsets.UTF_8));
+  }
+
+  /** Those of a test that fails end with the port. */
+  private static void close(List<Socket> sockets) throws IOException {
+    for (Socket socket : sockets) {
+      socket.close();
+    }
+  }
+
   private Socket open(String text) throws IOException {
     Socket socket = new Socket("127.0.0.1", http.port());
     socket.setSoTimeout(30_000);
-    socket.getOutputStream().write(text.getBytes(StandardCharsets.UTF_8));
+    socket.getOutputStream().write(bytes(text));
     return socket;
   }
 
@@ -569,34 +502,36 @@ public class HttpApiTest {
 
     @Override
     public void predict(PredictRequest request, StreamObserver<PredictResponse> observer) {
-      last =
-          "version " + request.getModelSpec().getVersion().getValue() + ", caller " + CALLER.get();
-      if (request.getModelSpec().getName().equals("full")) {
-        throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
-      }
-      if (request.getModelSpec().getName().equals("gone")) {
-        throw Status.UNAVAILABLE.withDescription("gone").asRuntimeException();
-      }
-      if (request.getModelSpec().getName().equals("waits")) {
-        WAITING.add(observer);
-        return;
-      }
+      ModelSpec model = request.getModelSpec();
+      last = "version " + model.getVersion().getValue() + ", caller " + CALLER.get();
       TensorProto same = request.getInputsOrThrow("x");
-      if (request.getModelSpec().getName().equals("large")) {
-        same =
-            TensorProto.newBuilder()
-                .setDtype(DataType.DT_FLOAT)
-                .setTensorShape(
-                    TensorShapeProto.newBuilder()
-                        .addDim(TensorShapeProto.Dim.newBuilder().setSize(LARGE_FLOATS)))
-                .setTensorContent(ByteString.copyFrom(new byte[Float.BYTES * LARGE_FLOATS]))
-                .build();
-      }
-      if (request.getModelSpec().getName().equals("broken")) {
-        same = same.toBuilder().setTensorContent(ByteString.EMPTY).build();
+      switch (model.getName()) {
+        case "full":
+          throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
+        case "gone":
+          throw Status.UNAVAILABLE.withDescription("gone").asRuntimeException();
+        case "waits":
+          WAITING.add(observer);
+          return;
+        case "large":
+          same =
+              TensorProto.newBuilder()
+                  .setDtype(DataType.DT_FLOAT)
+                  .setTensorShape(shape(LARGE_FLOATS))
+                  .setTensorContent(ByteString.copyFrom(new byte[Float.BYTES * LARGE_FLOATS]))
+                  .build();
+          break;
+        case "broken":
+          same = same.toBuilder().setTensorContent(ByteString.EMPTY).build();
+          break;
+        default:
       }
       observer.onNext(PredictResponse.newBuilder().putOutputs("y", same).build());
       observer.onCompleted();
+    }
+
+    private static TensorShapeProto.Builder shape(long size) {
+      return TensorShapeProto.newBuilder().addDim(TensorShapeProto.Dim.newBuilder().setSize(size));
     }
 
     @Override
@@ -623,9 +558,7 @@ public class HttpApiTest {
       TensorInfo input =
           TensorInfo.newBuilder()
               .setDtype(model.getName().equals("text") ? DataType.DT_STRING : DataType.DT_FLOAT)
-              .setTensorShape(
-                  TensorShapeProto.newBuilder()
-                      .addDim(TensorShapeProto.Dim.newBuilder().setSize(-1)))
+              .setTensorShape(shape(-1))
               .build();
       SignatureDefMap signatures =
           SignatureDefMap.newBuilder()

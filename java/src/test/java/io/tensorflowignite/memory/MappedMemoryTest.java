@@ -1,12 +1,11 @@
 package io.tensorflowignite.memory;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SHARING_UNAVAILABLE;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.rpc.LocalHostInterceptor;
 import java.io.RandomAccessFile;
 import java.net.InetSocketAddress;
@@ -31,11 +30,9 @@ public class MappedMemoryTest {
         Path link = Path.of("/proc/self/fd/" + fd);
         if (Files.isSymbolicLink(link) && Files.readSymbolicLink(link).equals(victim)) {
           int number = fd;
-          TensorFlowIgniteException refused =
-              assertThrows(
-                  TensorFlowIgniteException.class,
-                  () -> MappedMemory.open(pid, number, 4096, new byte[16]));
-          assertEquals(ERROR_CODE_SHARING_UNAVAILABLE, refused.code());
+          assertRefused(
+              ERROR_CODE_SHARING_UNAVAILABLE,
+              () -> MappedMemory.open(pid, number, 4096, new byte[16]));
           found++;
         }
       }

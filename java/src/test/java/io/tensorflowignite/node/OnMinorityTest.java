@@ -1,10 +1,9 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.v1.Node;
 import java.time.Duration;
@@ -34,10 +33,7 @@ public class OnMinorityTest {
   @Test
   public void aValueThatIsNoneNamesThePropertyAndTheVariable() {
     for (String[] values : new String[][] {{"stop", "30"}, {"stop-node", "-1"}}) {
-      String text =
-          assertThrows(TensorFlowIgniteException.class, () -> OnMinority.of(values[0], values[1]))
-              .getMessage();
-      assertTrue(text, text.contains("TENSORFLOW_IGNITE_ON_MINORITY"));
+      assertRefused(() -> OnMinority.of(values[0], values[1]), "TENSORFLOW_IGNITE_ON_MINORITY");
     }
     assertEquals("TENSORFLOW_IGNITE_ROWS_PORT", NodeSettings.variable("rows.port"));
   }

@@ -13,10 +13,7 @@ public class SocketBuffersTest {
     assertTrue(SocketBuffers.isTooSmall(ignitesDefault, 9000));
     assertTrue(SocketBuffers.isTooSmall(ignitesDefault, 65536));
     assertFalse(SocketBuffers.isTooSmall(256 << 10, 65536));
-  }
-
-  @Test
-  public void buffersOfTheSystemAndUnknownNetworksAreEnough() {
+    // Those of the system, and of unknown networks.
     assertFalse(SocketBuffers.isTooSmall(0, 65536));
     assertFalse(SocketBuffers.isTooSmall(32 << 10, 0));
   }

@@ -1,11 +1,9 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Tensor;
 import io.tensorflowignite.v1.TensorSpec;
 import java.util.List;
@@ -26,18 +24,15 @@ public class PlainTensorsTest {
 
   @Test
   public void everyPlainTypeComesBackAsItWas() {
-    assertArrayEquals(
-        new long[] {Long.MIN_VALUE, 7}, (long[]) way("int64", new long[] {Long.MIN_VALUE, 7}));
-    assertArrayEquals(new int[] {-1, 7}, (int[]) way("int32", new int[] {-1, 7}));
-    assertArrayEquals(new short[] {-1, 7}, (short[]) way("int16", new short[] {-1, 7}));
-    assertArrayEquals(new byte[] {-1, 7}, (byte[]) way("int8", new byte[] {-1, 7}));
-    assertArrayEquals(new int[] {255, 7}, (int[]) way("uint8", new int[] {255, 7}));
-    assertArrayEquals(new int[] {65_535, 7}, (int[]) way("uint16", new int[] {65_535, 7}));
-    assertArrayEquals(
-        new long[] {4_294_967_295L}, (long[]) way("uint32", new long[] {4_294_967_295L}));
-    assertArrayEquals(new double[] {0.1, 7}, (double[]) way("float64", new double[] {0.1, 7}), 0);
-    assertArrayEquals(
-        new boolean[] {true, false}, (boolean[]) way("bool", new boolean[] {true, false}));
+    assertWay("int64", new long[] {Long.MIN_VALUE, 7});
+    assertWay("int32", new int[] {-1, 7});
+    assertWay("int16", new short[] {-1, 7});
+    assertWay("int8", new byte[] {-1, 7});
+    assertWay("uint8", new int[] {255, 7});
+    assertWay("uint16", new int[] {65_535, 7});
+    assertWay("uint32", new long[] {4_294_967_295L});
+    assertWay("float64", new double[] {0.1, 7});
+    assertWay("bool", new boolean[] {true, false});
     assertArrayEquals(
         new String[] {"ü", ""}, (String[]) way("string", new Object[] {"ü", new byte[0]}));
     assertArrayEquals(new int[] {255, 7}, (int[]) way("uint8", new byte[] {-1, 7}));
@@ -49,16 +44,12 @@ public class PlainTensorsTest {
     TensorSpec spec = spec("float32", -1, 2, 2);
     assertEquals(
         List.of(2L, 2L, 2L), PlainTensors.ofRows(spec, new float[4], new float[4]).getShapeList());
-    String text =
-        assertThrows(
-                TensorFlowIgniteException.class,
-                () -> PlainTensors.ofRows(spec, (Object) new float[8]))
-            .getMessage();
-    assertTrue(text, text.contains("has the shape [1, 8], so 1 rows of the shape [8]"));
-    text =
-        assertThrows(TensorFlowIgniteException.class, () -> PlainTensors.ofRows(spec, 1, 2, 3, 4))
-            .getMessage();
-    assertTrue(text, text.contains("has the numbers of 1 rows, and the request has 4"));
+    assertRefused(
+        () -> PlainTensors.ofRows(spec, (Object) new float[8]),
+        "has the shape [1, 8], so 1 rows of the shape [8]");
+    assertRefused(
+        () -> PlainTensors.ofRows(spec, 1, 2, 3, 4),
+        "has the numbers of 1 rows, and the request has 4");
   }
 
   @Test
@@ -91,11 +82,12 @@ public class PlainTensorsTest {
   }
 
   private static void refuseRows(String shape, String rule, TensorSpec spec, Object column) {
-    String text =
-        assertThrows(TensorFlowIgniteException.class, () -> PlainTensors.of(spec, column))
-            .getMessage();
-    assertTrue(text, text.contains(shape));
-    assertTrue(text, text.contains(rule));
+    assertRefused(() -> PlainTensors.of(spec, column), shape, rule);
+  }
+
+  private static void assertWay(String dtype, Object column) {
+    // As arrays, which compare by their elements.
+    assertArrayEquals(new Object[] {column}, new Object[] {way(dtype, column)});
   }
 
   private static Object way(String dtype, Object column) {
@@ -103,11 +95,7 @@ public class PlainTensorsTest {
   }
 
   private static void refuse(String reason, String dtype, Object column) {
-    String text =
-        assertThrows(
-                TensorFlowIgniteException.class, () -> PlainTensors.of(spec(dtype, -1), column))
-            .getMessage();
-    assertTrue(text, text.contains(reason));
+    assertRefused(() -> PlainTensors.of(spec(dtype, -1), column), reason);
   }
 
   private static TensorSpec spec(String dtype, long... shape) {

@@ -82,24 +82,16 @@ public class RegionAccountsTest {
     for (int write = 0; write < 92; write++) {
       assertNull(reserve(Purpose.DATA, 10 * MIB));
     }
-    RegionAccounts.Full full = reserve(Purpose.DATA, 10 * MIB);
-    assertNotNull(full);
-    assertEquals(920 * MIB, full.used);
-  }
-
-  @Test
-  public void theNodeWithTooLittleMemoryIsNamed() {
-    used.put(FULLER, 920 * MIB);
-    RegionAccounts.Full full = reserve(Purpose.DATA, 2 * MIB);
-    assertEquals(FULLER, full.node);
-    assertEquals(920 * MIB, full.used);
+    assertEquals(920 * MIB, reserve(Purpose.DATA, 10 * MIB).used);
   }
 
   @Test
   public void rejectedWritesDoNotMeasureAgainAtOnce() {
     used.put(FULLER, 1000 * MIB);
     for (int write = 0; write < 100; write++) {
-      assertNotNull(reserve(Purpose.DATA, MIB));
+      RegionAccounts.Full full = reserve(Purpose.DATA, MIB);
+      assertEquals("the node with too little memory", FULLER, full.node);
+      assertEquals(1000 * MIB, full.used);
     }
     assertEquals(1, measurements);
     used.put(FULLER, 10 * MIB);

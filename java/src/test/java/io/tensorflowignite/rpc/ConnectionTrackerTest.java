@@ -4,8 +4,6 @@ import static org.junit.Assert.assertEquals;
 
 import io.grpc.Attributes;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import org.junit.Test;
 
@@ -13,24 +11,17 @@ public class ConnectionTrackerTest {
   private final List<String> ended = new ArrayList<>();
 
   @Test
-  public void actionsRunOnceAtTheEndOfAConnection() {
+  public void actionsRunOnceAtTheEndOfAConnectionAndAfterItAtOnce() {
     ConnectionTracker.Connection connection = new ConnectionTracker.Connection();
     connection.onEnd("a", () -> ended.add("a"));
     connection.onEnd("b", () -> ended.add("b"));
     connection.runNow("a");
     connection.runNow("a");
-    assertEquals(Collections.singletonList("a"), ended);
+    assertEquals(List.of("a"), ended);
     connection.end();
-    connection.end();
-    assertEquals(Arrays.asList("a", "b"), ended);
-  }
-
-  @Test
-  public void actionsAfterTheEndRunAtOnce() {
-    ConnectionTracker.Connection connection = new ConnectionTracker.Connection();
     connection.end();
     connection.onEnd("late", () -> ended.add("late"));
-    assertEquals(Collections.singletonList("late"), ended);
+    assertEquals(List.of("a", "b", "late"), ended);
   }
 
   @Test

@@ -1,7 +1,7 @@
 package io.tensorflowignite.rpc;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
@@ -16,7 +16,6 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.Full;
 import io.tensorflowignite.base.RateLimitedLog;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.FileServiceGrpc;
@@ -132,9 +131,7 @@ public class ResponseMemoryTest {
   @Test
   public void aResponseThatCanNeverFitIsAnErrorWithAText() {
     ResponseMemory.OpenCall call = call(connection());
-    TensorFlowIgniteException error =
-        assertThrows(TensorFlowIgniteException.class, () -> call.keep(6 * MIB + 1));
-    assertEquals(ErrorCode.ERROR_CODE_LIMIT_EXCEEDED, error.code());
+    assertRefused(ErrorCode.ERROR_CODE_LIMIT_EXCEEDED, () -> call.keep(6 * MIB + 1));
     assertEquals(0, memory.total());
     call.keep(6 * MIB);
     assertEquals(6 * MIB, memory.total());

@@ -56,15 +56,11 @@ public class AuthenticationTest {
   private Caller caller;
 
   @Test
-  public void aCertificatesCommonNameIsThePrincipal() {
-    Call call = call("192.0.2.7", certificate());
-    assertNull(call.closed);
+  public void aCertificatesCommonNameIsThePrincipalAndCallsWithoutOneAreRejected() {
+    assertNull(call("192.0.2.7", certificate()).closed);
     assertEquals("cn:alice", caller.principal().name());
     assertEquals(Principal.Kind.CERTIFICATE, caller.principal().kind());
-  }
-
-  @Test
-  public void callsWithoutACertificateAreRejected() {
+    caller = null;
     Call call = call("10.0.0.1", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
     assertTrue(call.closed.toString(), call.closed.getDescription().contains("no certificate"));
@@ -72,32 +68,23 @@ public class AuthenticationTest {
   }
 
   @Test
-  public void aTaskNeedsNoCertificateOnTheHostsOfTheCluster() {
+  public void aTaskNeedsNoCertificateOnTheHostsOfTheClusterAndItsTokenIsNotForwarded() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     assertNull(call("10.0.0.1", null).closed);
     assertEquals(Principal.Kind.TASK, caller.principal().kind());
+    assertFalse(headers.containsKey(AUTHORIZATION));
   }
 
   @Test
-  public void aTasksTokenFromAnotherHostIsRejectedWithoutACertificate() {
+  public void aTasksTokenFromAnotherHostOrOfAnotherSecretIsRejected() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text());
     Call call = call("192.0.2.7", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
     assertFalse(call.closed.toString(), call.closed.toString().contains(TASK.text()));
-    assertNull(caller);
-  }
-
-  @Test
-  public void aTokenWithTheTaskPrefixIsOnlyATasksToken() {
+    headers.discardAll(AUTHORIZATION);
     headers.put(AUTHORIZATION, "Bearer " + TaskToken.create(TASK.task()).text());
     assertEquals(Status.Code.UNAUTHENTICATED, call("10.0.0.1", certificate()).closed.getCode());
-  }
-
-  @Test
-  public void credentialsAreNotForwarded() {
-    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
-    call("10.0.0.1", null);
-    assertFalse(headers.containsKey(AUTHORIZATION));
+    assertNull(caller);
   }
 
   @Test

@@ -1,5 +1,6 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNAUTHENTICATED;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
@@ -7,7 +8,6 @@ import static org.junit.Assert.assertTrue;
 
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.Certificate;
@@ -68,20 +68,15 @@ public class IgnitePasswordsTest {
   }
 
   @Test
-  public void failuresOfIgniteAreNotWrongPasswords() {
+  public void aFailureOfIgniteCountsOnlyWhereItMayBeAWrongPassword() {
     users.go.countDown();
     users.failure = Status.UNAVAILABLE.asRuntimeException();
-    failMoreThanMayBeTried();
+    failMoreThanMayBeTried(RIGHT);
     users.failure = null;
     assertEquals("alice", verify(RIGHT, "192.0.2.1").principal().name());
-  }
-
-  @Test
-  public void aFailureCountsWhereItMayBeAWrongPassword() {
-    users.go.countDown();
     users.plugin = true;
     users.failure = Status.UNAVAILABLE.asRuntimeException();
-    assertThrows(TensorFlowIgniteException.class, this::failMoreThanMayBeTried);
+    assertRefused(() -> failMoreThanMayBeTried("alice:another"));
   }
 
   @Test
@@ -102,10 +97,10 @@ public class IgnitePasswordsTest {
     }
   }
 
-  private void failMoreThanMayBeTried() {
+  private void failMoreThanMayBeTried(String pair) {
     for (int i = 0; i < 2 * IgnitePasswords.TRIES_AT_ONCE; i++) {
       try {
-        verify(RIGHT, "192.0.2.1");
+        verify(pair, "192.0.2.1");
       } catch (StatusRuntimeException failed) {
         assertEquals(Status.Code.UNAVAILABLE, failed.getStatus().getCode());
       }
@@ -113,10 +108,7 @@ public class IgnitePasswordsTest {
   }
 
   private String refused(String pair) {
-    TensorFlowIgniteException refused =
-        assertThrows(TensorFlowIgniteException.class, () -> verify(pair, "192.0.2.1"));
-    assertEquals(ERROR_CODE_UNAUTHENTICATED, refused.code());
-    return refused.getMessage();
+    return assertRefused(ERROR_CODE_UNAUTHENTICATED, () -> verify(pair, "192.0.2.1"));
   }
 
   private Caller verify(String pair, String host) {

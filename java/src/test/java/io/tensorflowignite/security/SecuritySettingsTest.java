@@ -1,16 +1,17 @@
 package io.tensorflowignite.security;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.common.hash.Hashing;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
 import io.tensorflowignite.settings.SecuritySettings;
 import java.nio.charset.StandardCharsets;
-import java.util.Collections;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.Test;
 
@@ -22,39 +23,28 @@ public class SecuritySettingsTest {
   private final SecuritySettings settings = new SecuritySettings();
 
   @Test
-  public void authenticationIsOffUntilCredentialsCanBeVerified() {
+  public void authenticationIsOffUntilCredentialsOrCertificatesCanBeVerified() {
     assertFalse(AuthenticationPolicy.of(settings, false, false).requiresAuthentication());
     assertTrue(AuthenticationPolicy.of(settings, true, false).requiresCredentials());
-    settings.tokens(Collections.singletonMap("etl", DIGEST));
-    assertTrue(AuthenticationPolicy.of(settings, false, false).requiresCredentials());
-  }
-
-  @Test
-  public void aCertificateIsEnoughWhereCredentialsAreNotRequired() {
-    AuthenticationPolicy policy = AuthenticationPolicy.of(settings, false, true);
-    assertTrue(policy.requiresAuthentication());
-    assertFalse(policy.requiresCredentials());
+    AuthenticationPolicy certificates = AuthenticationPolicy.of(settings, false, true);
+    assertTrue(certificates.requiresAuthentication());
+    assertFalse(certificates.requiresCredentials());
     assertTrue(AuthenticationPolicy.of(settings, true, true).requiresCredentials());
-  }
-
-  @Test
-  public void modeNoneTurnsAuthenticationOff() {
+    settings.tokens(Map.of("etl", DIGEST));
+    assertTrue(AuthenticationPolicy.of(settings, false, false).requiresCredentials());
     settings.mode(SecuritySettings.Mode.NONE);
     assertFalse(AuthenticationPolicy.of(settings, true, false).requiresAuthentication());
   }
 
   @Test
-  public void requiredWithoutAVerifierIsRejected() {
+  public void requiredWithoutAVerifierAndRulesWithoutAuthenticationAreRejected() {
+    settings.access(List.of("alice all"));
+    assertRefused(() -> AuthenticationPolicy.of(settings, false, false), "do not authenticate");
+    settings.access(List.of());
     settings.mode(SecuritySettings.Mode.REQUIRED);
-    assertRefused("nothing can verify", () -> AuthenticationPolicy.of(settings, false, false));
+    assertRefused(() -> AuthenticationPolicy.of(settings, false, false), "nothing can verify");
     assertTrue(AuthenticationPolicy.of(settings, true, false).requiresAuthentication());
     assertTrue(AuthenticationPolicy.of(settings, false, true).requiresAuthentication());
-  }
-
-  @Test
-  public void rulesWithoutAuthenticationAreRejected() {
-    settings.access(Collections.singletonList("alice all"));
-    assertRefused("do not authenticate", () -> AuthenticationPolicy.of(settings, false, false));
   }
 
   @Test
@@ -62,7 +52,7 @@ public class SecuritySettingsTest {
     AuthenticationPolicy open = AuthenticationPolicy.of(settings, false, false);
     assertFalse(open.requireAllowed(settings, "127.0.0.1", true));
     assertRefused(
-        "allowUnauthenticated=true", () -> open.requireAllowed(settings, "0.0.0.0", false));
+        () -> open.requireAllowed(settings, "0.0.0.0", false), "allowUnauthenticated=true");
     assertFalse(
         AuthenticationPolicy.of(settings, true, false).requireAllowed(settings, "0.0.0.0", false));
     settings.allowUnauthenticated(true);
@@ -71,7 +61,7 @@ public class SecuritySettingsTest {
 
   @Test
   public void aTokenIsKnownByItsDigest() {
-    settings.tokens(Collections.singletonMap("etl", DIGEST));
+    settings.tokens(Map.of("etl", DIGEST));
     ConfiguredTokens tokens = new ConfiguredTokens(settings.tokens());
     assertEquals(Optional.of("etl"), tokens.nameOf(TOKEN));
     assertEquals(Optional.empty(), tokens.nameOf(DIGEST));
@@ -81,20 +71,11 @@ public class SecuritySettingsTest {
   @Test
   public void aTokenInsteadOfItsDigestIsRejectedAndNotShown() {
     String text =
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> settings.tokens(Collections.singletonMap("etl", TOKEN)))
+        assertThrows(IllegalArgumentException.class, () -> settings.tokens(Map.of("etl", TOKEN)))
             .getMessage();
     assertTrue(text, text.startsWith("TensorFlowService.tokens has an invalid digest for 'etl'."));
     assertTrue(text, text.contains("64 lower-case hexadecimal digits"));
     assertFalse(text, text.contains(TOKEN));
-    assertThrows(
-        IllegalArgumentException.class,
-        () -> settings.tokens(Collections.singletonMap("a b", DIGEST)));
-  }
-
-  private static void assertRefused(String why, Runnable call) {
-    String text = assertThrows(TensorFlowIgniteException.class, call::run).getMessage();
-    assertTrue(text, text.contains(why));
+    assertThrows(IllegalArgumentException.class, () -> settings.tokens(Map.of("a b", DIGEST)));
   }
 }

@@ -12,7 +12,7 @@ import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.Timestamp;
+import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.security.decide.TaskScope;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
@@ -43,12 +43,8 @@ public class TaskTokensTest {
     assertEquals(KEY, read.task());
     assertEquals(token.digest(), read.digest());
     assertNotEquals(token.text(), TaskToken.create(KEY).text());
-  }
-
-  @Test
-  public void aTokenIsNotShownByAccident() {
     String secret = token.text().substring(token.text().lastIndexOf('.') + 1);
-    assertFalse(token.toString().contains(secret));
+    assertFalse("it is not shown by accident", token.toString().contains(secret));
   }
 
   @Test
@@ -108,12 +104,8 @@ public class TaskTokensTest {
   }
 
   @Test
-  public void aTokenIsValidFromReservingOn() {
+  public void aTokenIsValidFromReservingOnUntilItsTaskHasStopped() {
     assertTrue(opens(job(attempt(2, ATTEMPT_PHASE_RESERVE, 3, token.digest()))));
-  }
-
-  @Test
-  public void aTokenIsValidWhileItsTaskStopsAndInvalidAfterwards() {
     Attempt stopping = attempt(2, ATTEMPT_PHASE_STOP, 3, token.digest());
     assertTrue(opens(job(stopping)));
     Attempt.Builder stopped = stopping.toBuilder();
@@ -140,30 +132,14 @@ public class TaskTokensTest {
   }
 
   @Test
-  public void aTokenIsInvalidAfterANewAttempt() {
-    Job restarted =
-        job(
-            attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()),
-            attempt(3, ATTEMPT_PHASE_RESERVE, 3, token.digest()));
-    assertFalse(opens(restarted));
-  }
-
-  @Test
-  public void aTokenIsInvalidAfterItsTaskWasReplaced() {
-    assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 4, token.digest()))));
-  }
-
-  @Test
-  public void aTokenIsInvalidWhenTheJobIsFinal() {
-    Job over = running.toBuilder().setFinishedAt(Timestamp.newBuilder().setSeconds(1)).build();
-    assertFalse(opens(over));
+  public void aTokenIsInvalidAfterItsTaskItsAttemptOrItsJob() {
+    Attempt next = attempt(3, ATTEMPT_PHASE_RESERVE, 3, token.digest());
+    assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 3, token.digest()), next)));
+    assertFalse("replaced", opens(job(attempt(2, ATTEMPT_PHASE_RUN, 4, token.digest()))));
+    assertFalse(opens(running.toBuilder().setFinishedAt(Timestamps.fromSeconds(1)).build()));
     assertFalse(opens(running.toBuilder().clearAttempts().build()));
-  }
-
-  @Test
-  public void anotherSecretIsInvalid() {
     assertFalse(TaskTokens.verify(TaskToken.create(KEY), running).isPresent());
-    assertFalse(opens(job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY))));
+    assertFalse("no secret", opens(job(attempt(2, ATTEMPT_PHASE_RUN, 3, ByteString.EMPTY))));
   }
 
   private boolean opens(Job job) {

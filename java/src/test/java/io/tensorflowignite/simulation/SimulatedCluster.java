@@ -42,16 +42,7 @@ final class SimulatedCluster {
     SOUND,
 
     /** Agents do not end tasks at the end of a lease. */
-    LEASES_ARE_IGNORED,
-
-    /** A service writes what it has observed before its transaction waited for a lost node. */
-    COMMITS_ARE_LATE,
-
-    /**
-     * Nodes of the smaller side of a cut are restarted one after the other, while the rest of that
-     * side still runs.
-     */
-    ROLLING_RESTARTS
+    LEASES_ARE_IGNORED
   }
 
   private static final int PARTITIONS = 8;
@@ -422,7 +413,7 @@ final class SimulatedCluster {
     String consistentId = host.node.consistentId();
     boolean here =
         host.cell.members.stream().anyMatch(node -> node.consistentId().equals(consistentId));
-    if (here || (merging && host.moves && world != World.ROLLING_RESTARTS)) {
+    if (here || (merging && host.moves)) {
       simulation.after(300, () -> tryStart(host));
     } else {
       start(host);
@@ -444,10 +435,6 @@ final class SimulatedCluster {
     return simulation.chance(0.01) ? simulation.between(100, 4_000) : simulation.between(1, 20);
   }
 
-  boolean commitsLate() {
-    return world == World.COMMITS_ARE_LATE;
-  }
-
   double lossOfReports() {
     return lossOfReports;
   }
@@ -464,49 +451,39 @@ final class SimulatedCluster {
     if (!up) {
       return;
     }
-    switch (simulation.between(0, 13)) {
-      case 0:
-      case 1:
-        kill(host, false);
-        break;
-      case 2:
-        kill(host, true);
-        break;
-      case 3:
-        leave(host);
-        break;
-      case 4:
-      case 5:
-        freeze(host, simulation.between(500, 25_000));
-        break;
-      case 6:
-        freezeAgent(host, simulation.between(500, 20_000));
-        break;
-      case 7:
-        simulation.log("the agent of %s ends", node.id());
-        node.lastAgent().endNow();
-        break;
-      case 8:
-        node.lastAgent().crash();
-        break;
-      case 9:
-        cut(simulation.between(2_000, 35_000));
-        break;
-      case 10:
-        simulation.log("partitions move");
-        shift++;
-        mapChangedAt = simulation.nanos();
-        break;
-      case 11:
-        stop(host, job);
-        break;
-      case 12:
-        simulation.log("the runner of %s pauses", node.id());
-        node.pauseRunner(simulation.between(500, 12_000));
-        break;
-      default:
-        moveService(job);
-    }
+    List<Runnable> faults =
+        List.of(
+            () -> kill(host, false),
+            () -> kill(host, false),
+            () -> kill(host, true),
+            () -> leave(host),
+            () -> freeze(host, simulation.between(500, 25_000)),
+            () -> freeze(host, simulation.between(500, 25_000)),
+            () -> freezeAgent(host, simulation.between(500, 20_000)),
+            () -> endAgent(node),
+            () -> node.lastAgent().crash(),
+            () -> cut(simulation.between(2_000, 35_000)),
+            this::movePartitions,
+            () -> stop(host, job),
+            () -> pauseRunner(node, simulation.between(500, 12_000)),
+            () -> moveService(job));
+    faults.get(simulation.random.nextInt(faults.size())).run();
+  }
+
+  private void endAgent(SimulatedNode node) {
+    simulation.log("the agent of %s ends", node.id());
+    node.lastAgent().endNow();
+  }
+
+  private void movePartitions() {
+    simulation.log("partitions move");
+    shift++;
+    mapChangedAt = simulation.nanos();
+  }
+
+  private void pauseRunner(SimulatedNode node, int millis) {
+    simulation.log("the runner of %s pauses", node.id());
+    node.pauseRunner(millis);
   }
 
   private void kill(Host host, boolean withMachine) {
@@ -677,29 +654,24 @@ final class SimulatedCluster {
       main = larger;
     }
     merging = true;
-    boolean rolling = world == World.ROLLING_RESTARTS;
     simulation.log("%s of the smaller cluster are restarted", other.members.size());
-    long delay = rolling ? 100 : LEASE_IS_OVER_MS;
     for (Host host : hosts) {
       host.moves = host.cell == other;
       host.cell = main;
       if (host.moves && host.node.isAlive()) {
         SimulatedNode node = host.node;
-        long stopsAt = rolling ? delay : 0;
         simulation.after(
-            stopsAt,
+            0,
             () -> {
               node.end(false);
               if (!host.restarts) {
-                restart(host, rolling ? 100 : LEASE_IS_OVER_MS + simulation.between(0, 5_000));
+                restart(host, LEASE_IS_OVER_MS + simulation.between(0, 5_000));
               }
             });
-        delay += 2_500;
       }
     }
-    long gone = rolling ? delay : LEASE_IS_OVER_MS;
     simulation.after(
-        gone,
+        LEASE_IS_OVER_MS,
         () -> {
           other = null;
           merging = false;

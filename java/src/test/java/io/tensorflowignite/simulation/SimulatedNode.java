@@ -434,10 +434,6 @@ final class SimulatedNode {
     frozenUntil = simulation.nanos() + TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
-  void unfreeze() {
-    frozenUntil = Math.min(frozenUntil, simulation.nanos());
-  }
-
   void pauseRunner(long millis) {
     runnerPausedUntil = simulation.nanos() + TimeUnit.MILLISECONDS.toNanos(millis);
   }

@@ -114,7 +114,7 @@ final class SimulatedService {
       return;
     }
     busy = false;
-    if (!observation.isOf(node.view.keySet()) && !cluster.commitsLate()) {
+    if (!observation.isOf(node.view.keySet())) {
       wake();
       return;
     }

@@ -4,28 +4,24 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.Await;
+import io.tensorflowignite.PlainNodes;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import javax.cache.Cache;
 import javax.cache.expiry.CreatedExpiryPolicy;
 import javax.cache.expiry.Duration;
-import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
+import org.apache.ignite.internal.util.IgniteUtils;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** Rows that are looked up one by one are those of a scan. */
 public class ItLocalPartition {
@@ -33,25 +29,12 @@ public class ItLocalPartition {
   private static final int ROWS = 4_000;
   private static final int BYTES = 2_000;
 
-  @ClassRule public static final TemporaryFolder WORK = new TemporaryFolder();
-
-  private static Ignite node;
-
-  @BeforeClass
-  public static void startNode() throws Exception {
-    node =
-        Ignition.start(
-            new LoopbackNodes(1)
-                .configuration("partition-" + UUID.randomUUID(), WORK.getRoot().toPath()));
-  }
-
-  @AfterClass
-  public static void stopNode() {
-    node.close();
-  }
+  @ClassRule public static final PlainNodes NODES = new PlainNodes(1);
 
   private static IgniteCache<Object, Object> cache(String name, CacheAtomicityMode mode) {
-    return node.getOrCreateCache(
+    return NODES
+        .node(0)
+        .getOrCreateCache(
             new CacheConfiguration<>(name)
                 .setGroupName("group " + mode)
                 .setAtomicityMode(mode)
@@ -89,7 +72,9 @@ public class ItLocalPartition {
         Object value =
             id % 3 == 0
                 ? "value " + id
-                : node.binary()
+                : NODES
+                    .node(0)
+                    .binary()
                     .builder("Row")
                     .setField("id", id)
                     .setField("text", "t" + id)
@@ -110,13 +95,14 @@ public class ItLocalPartition {
   }
 
   @Test
-  public void anExpiredRowIsLeftOut() throws InterruptedException {
+  public void anExpiredRowIsLeftOut() {
     IgniteCache<Object, Object> cache = cache("expiring", CacheAtomicityMode.ATOMIC);
     cache.put("stays", 1);
     cache
         .withExpiryPolicy(new CreatedExpiryPolicy(new Duration(TimeUnit.MILLISECONDS, 1)))
         .put("goes", 2);
-    Thread.sleep(100);
+    long put = IgniteUtils.currentTimeMillis();
+    Await.until("the row has expired", () -> IgniteUtils.currentTimeMillis() > put + 1);
     Map<Object, Object> rows = new HashMap<>();
     for (int partition = 0; partition < PARTITIONS; partition++) {
       rows.putAll(lookedUp(cache, partition));

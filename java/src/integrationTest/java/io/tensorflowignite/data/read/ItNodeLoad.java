@@ -3,41 +3,21 @@ package io.tensorflowignite.data.read;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.LoopbackNodes;
-import java.util.UUID;
+import io.tensorflowignite.PlainNodes;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
 import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.internal.util.StripedExecutor;
-import org.junit.AfterClass;
-import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** The work of a real node is observed: whether there is any, and whether it waits. */
 public class ItNodeLoad {
   private static final long SECONDS = 30;
   private static final long TICK = TimeUnit.MILLISECONDS.toNanos(2);
 
-  @ClassRule public static final TemporaryFolder WORK = new TemporaryFolder();
-
-  private static Ignite node;
-
-  @BeforeClass
-  public static void startNode() throws Exception {
-    node =
-        Ignition.start(
-            new LoopbackNodes(8)
-                .configuration("load-" + UUID.randomUUID(), WORK.getRoot().toPath()));
-  }
-
-  @AfterClass
-  public static void stopNode() {
-    node.close();
-  }
+  /** No other class gives these nodes work. */
+  @ClassRule public static final PlainNodes NODES = new PlainNodes(1);
 
   /** Observes as a stream does, and gives the stripes work, until the share is as expected. */
   private static void await(NodeLoad load, Runnable work, double share) {
@@ -51,8 +31,9 @@ public class ItNodeLoad {
 
   @Test
   public void aStreamYieldsWhileOperationsWaitAndReadsAtFullSpeedWithoutThem() {
-    NodeLoad load = new NodeLoad(node, new YieldRule());
-    StripedExecutor stripes = ((IgniteEx) node).context().pools().getStripedExecutorService();
+    NodeLoad load = new NodeLoad(NODES.node(0), new YieldRule());
+    StripedExecutor stripes =
+        ((IgniteEx) NODES.node(0)).context().pools().getStripedExecutorService();
     assertEquals(1, load.share(System.nanoTime()), 0);
 
     // Operations that take longer than an observation's interval: the next one waits.
@@ -71,7 +52,7 @@ public class ItNodeLoad {
 
   @Test
   public void theProbesOfAnIdleNodeAreNoWork() {
-    NodeLoad load = new NodeLoad(node, new YieldRule());
+    NodeLoad load = new NodeLoad(NODES.node(0), new YieldRule());
     for (int i = 0; i < 500; i++) {
       assertEquals(1, load.share(System.nanoTime()), 0);
       LockSupport.parkNanos(TICK);

@@ -3,9 +3,8 @@ package io.tensorflowignite.data.sql;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.data.read.PartitionOwners;
-import java.io.IOException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -13,35 +12,28 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.junit.After;
 import org.junit.Before;
-import org.junit.Rule;
+import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** Groups on real nodes, of which a query may hold few. */
 public class ItHeldRows {
   private static final int ROWS = 2_000;
   private static final int HELD = 100;
 
-  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
-  private Ignite ignite;
-  private Ignite second;
+  private final Ignite ignite = NODES.node(0);
   private IgniteCache<Object, Object> cache;
 
   @Before
-  public void startNodes() throws IOException {
-    LoopbackNodes nodes = new LoopbackNodes(8);
-    ignite = Ignition.start(nodes.configuration("held-0", folder.getRoot().toPath()));
-    second = Ignition.start(nodes.configuration("held-1", folder.getRoot().toPath()));
+  public void fillCache() {
     QueryEntity entity =
         new QueryEntity(Integer.class.getName(), "Many")
             .addQueryField("id", Integer.class.getName(), null)
@@ -56,12 +48,6 @@ public class ItHeldRows {
     for (int i = 0; i < ROWS; i++) {
       cache.put(i, ignite.binary().builder("Many").setField("a", i % 7).build());
     }
-  }
-
-  @After
-  public void stopNodes() {
-    second.close();
-    ignite.close();
   }
 
   @Test

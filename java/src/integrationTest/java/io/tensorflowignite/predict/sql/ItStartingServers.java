@@ -1,18 +1,15 @@
 package io.tensorflowignite.predict.sql;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.Await;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
+import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowService;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentSkipListSet;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.cache.CacheException;
@@ -34,14 +31,10 @@ public class ItStartingServers {
 
   @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
 
+  @ClassRule public static final ServiceSettings SETTINGS = ServiceSettings.withoutPackage();
+
   @Test
   public void queriesWaitForTheServiceOfAServerThatJoins() throws Exception {
-    Path python = FOLDER.getRoot().toPath().resolve("python");
-    Files.writeString(python, "#!/bin/sh\nexec python3 -IS \"$@\"\n");
-    assertTrue(python.toFile().setExecutable(true));
-    System.setProperty("tensorflow.ignite.python", python.toString());
-    System.setProperty("tensorflow.ignite.host", "127.0.0.1");
-    System.setProperty("tensorflow.ignite.port", "0");
     LoopbackNodes nodes = new LoopbackNodes(PORTS);
     try (Ignite first = Ignition.start(configuration("starting-0", nodes))) {
       NodeService.address(first);
@@ -60,9 +53,7 @@ public class ItStartingServers {
       try (Ignite second = Ignition.start(configuration("starting-1", nodes))) {
         NodeService.address(second);
         int joined = queries.get();
-        while (queries.get() < joined + 20) {
-          TimeUnit.MILLISECONDS.sleep(50);
-        }
+        Await.until("queries after it has joined", () -> queries.get() >= joined + 20);
         // No interrupt: it would fail the query that runs.
         enough.set(true);
         caller.join();
@@ -70,10 +61,6 @@ public class ItStartingServers {
         enough.set(true);
       }
       assertEquals(Set.of(ANSWER), answers);
-    } finally {
-      for (String name : List.of("python", "host", "port")) {
-        System.clearProperty("tensorflow.ignite." + name);
-      }
     }
   }
 

@@ -10,7 +10,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.FenceTable;
 import io.tensorflowignite.table.JobTable;
@@ -27,34 +27,26 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.Ignition;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionOptimisticException;
-import org.junit.AfterClass;
 import org.junit.Before;
 import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
-import org.junit.rules.TemporaryFolder;
 
 /** What a change of files by a task reads, and with which changes of its job it conflicts. */
 public class ItTaskFence {
-  @ClassRule public static final TemporaryFolder FOLDER = new TemporaryFolder();
+  @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 
   private static Ignite node;
   private static JobTable jobs;
   private static TaskFence fence;
 
   @BeforeClass
-  public static void start() throws Exception {
-    node = Ignition.start(new LoopbackNodes(1).configuration("fence", FOLDER.getRoot().toPath()));
+  public static void openTables() {
+    node = NODES.node(0);
     jobs = new JobTable(node);
     fence = new TaskFence(node);
-  }
-
-  @AfterClass
-  public static void stop() {
-    node.close();
   }
 
   @Before

@@ -31,13 +31,11 @@ import org.apache.ignite.internal.util.typedef.X;
  * and while it keeps the row locked. So a scan that begins after a position was taken has all
  * changes before it, and all others have later numbers.
  *
- * <p>An update that began before the query was registered may not be noticed: positions begin two
- * seconds later. Ignite notices neither <code>clear()</code> nor rows that expired on a node that
+ * <p>An update that began before the query was registered may not be noticed: positions begin a
+ * little later. Ignite notices neither <code>clear()</code> nor rows that expired on a node that
  * was down: a partition whose number of rows is not the expected one has no valid positions.
  */
 final class ChangeFeed implements AutoCloseable {
-  private static final Duration GRACE = Duration.ofSeconds(2);
-
   /** More threads than change rows of one partition at the same moment. */
   private static final long CHANGES_IN_PROGRESS = 256;
 
@@ -49,7 +47,7 @@ final class ChangeFeed implements AutoCloseable {
   private static final long ROWS_OF_A_CHANGE = 2;
 
   private final long id = ThreadLocalRandom.current().nextLong() | 1;
-  private final long openedAt = System.nanoTime();
+  private final long positionsBeginAt;
   private final GridCacheContext<?, ?> context;
   private final PartitionLog[] logs;
   private final long[] limits;
@@ -63,7 +61,7 @@ final class ChangeFeed implements AutoCloseable {
   private volatile long usedAt = System.nanoTime();
   private volatile boolean isBroken;
 
-  private ChangeFeed(IgniteCache<Object, Object> cache, ChangeMemory memory) {
+  private ChangeFeed(IgniteCache<Object, Object> cache, ChangeMemory memory, Duration grace) {
     context = ((IgniteCacheProxy<?, ?>) cache).context();
     int partitions = context.affinity().partitions();
     logs = new PartitionLog[partitions];
@@ -79,14 +77,16 @@ final class ChangeFeed implements AutoCloseable {
     query.setIncludeExpired(true);
     query.setLocalListener(this::notice);
     cursor = cache.query(query);
+    positionsBeginAt = System.nanoTime() + grace.toNanos();
     follow();
   }
 
   /**
    * @param cache kept binary
+   * @param grace the time until positions begin
    */
-  static ChangeFeed open(IgniteCache<Object, Object> cache, ChangeMemory memory) {
-    return new ChangeFeed(cache, memory);
+  static ChangeFeed open(IgniteCache<Object, Object> cache, ChangeMemory memory, Duration grace) {
+    return new ChangeFeed(cache, memory, grace);
   }
 
   /** Runs in the thread of the change: an exception would fail the caller's commit. */
@@ -124,7 +124,7 @@ final class ChangeFeed implements AutoCloseable {
 
   /** The time until positions begin; 0: they have begun. */
   long graceMillis() {
-    long left = openedAt + GRACE.toNanos() - System.nanoTime();
+    long left = positionsBeginAt - System.nanoTime();
     return left <= 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(left) + 1;
   }
 

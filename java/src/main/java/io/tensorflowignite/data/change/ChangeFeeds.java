@@ -22,22 +22,34 @@ import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.Par
  */
 public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable {
   private static final Duration IDLE = Duration.ofMinutes(10);
+  private static final Duration GRACE = Duration.ofSeconds(2);
 
   private final IgniteLogger log;
+  private final Duration grace;
   private final GridCacheSharedContext<?, ?> caches;
   private final ChangeMemory memory = new ChangeMemory();
 
   /** By the deployments of their caches. */
   private final Map<Object, ChangeFeed> feeds = new ConcurrentHashMap<>();
 
-  private ChangeFeeds(Ignite ignite) {
+  private ChangeFeeds(Ignite ignite, Duration grace) {
+    this.grace = grace;
     log = ignite.log().getLogger(ChangeFeeds.class);
     caches = ((IgniteEx) ignite).context().cache().context();
   }
 
   /** Has no feed yet. */
   public static ChangeFeeds open(Ignite ignite) {
-    ChangeFeeds opened = new ChangeFeeds(ignite);
+    return open(ignite, GRACE);
+  }
+
+  /**
+   * Has no feed yet.
+   *
+   * @param grace how long an update that has begun may take: positions begin so long after a feed
+   */
+  public static ChangeFeeds open(Ignite ignite, Duration grace) {
+    ChangeFeeds opened = new ChangeFeeds(ignite, grace);
     opened.caches.exchange().registerExchangeAwareComponent(opened);
     return opened;
   }
@@ -57,7 +69,7 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
       known.close();
     }
     // Without a lock: an exchange, for which the query may wait, calls this object.
-    ChangeFeed opened = ChangeFeed.open(cache, memory);
+    ChangeFeed opened = ChangeFeed.open(cache, memory, grace);
     ChangeFeed other = feeds.putIfAbsent(deployment, opened);
     if (other != null) {
       opened.close();

@@ -1,11 +1,10 @@
 package io.tensorflowignite.data.change;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.KeyRange;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.Replay;
@@ -91,10 +90,7 @@ public class KeySelectionTest {
   }
 
   private void refuse(ReadCommand command, boolean isQuery, String text) {
-    TensorFlowIgniteException refused =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> KeySelection.of(command, isQuery, hash));
-    assertTrue(refused.getMessage(), refused.getMessage().contains(text));
+    assertRefused(() -> KeySelection.of(command, isQuery, hash), text);
   }
 
   private static List<Object> keys() {

@@ -1,9 +1,8 @@
 package io.tensorflowignite.data.column;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
 import com.google.flatbuffers.FlatBufferBuilder;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -54,12 +53,9 @@ public class ArrowHeaderValidationTest {
   public void aSchemaWithAFalseLengthIsRefused() {
     byte[] bytes = schema();
     ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).putInt(4, Integer.MAX_VALUE);
-    TensorFlowIgniteException refused =
-        assertThrows(
-            TensorFlowIgniteException.class,
-            () -> ArrowHeaderValidation.checkSchema(ByteBuffer.wrap(bytes)));
-    assertTrue(
-        refused.getMessage(), refused.getMessage().contains("its length is 2147483647, but"));
+    assertRefused(
+        () -> ArrowHeaderValidation.checkSchema(ByteBuffer.wrap(bytes)),
+        "its length is 2147483647, but");
   }
 
   @Test
@@ -80,20 +76,14 @@ public class ArrowHeaderValidationTest {
   }
 
   private static void refused(ByteBuffer header, long body, String why) {
-    TensorFlowIgniteException refused =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> ArrowHeaderValidation.check(header, body));
-    assertEquals(ERROR_CODE_INVALID_REQUEST, refused.code());
-    assertTrue(refused.getMessage(), refused.getMessage().contains(why));
+    assertRefused(ERROR_CODE_INVALID_REQUEST, () -> ArrowHeaderValidation.check(header, body), why);
   }
 
   private static byte[] schema() {
-    return new Schema(
-            List.of(
-                org.apache.arrow.vector.types.pojo.Field.nullable("text", new ArrowType.Utf8()),
-                org.apache.arrow.vector.types.pojo.Field.nullable(
-                    "number", new ArrowType.Int(64, true))))
-        .serializeAsMessage();
+    var text = org.apache.arrow.vector.types.pojo.Field.nullable("text", new ArrowType.Utf8());
+    var number =
+        org.apache.arrow.vector.types.pojo.Field.nullable("number", new ArrowType.Int(64, true));
+    return new Schema(List.of(text, number)).serializeAsMessage();
   }
 
   private static ByteBuffer batch(long rows) {

@@ -34,16 +34,12 @@ public class FlightErrorsTest {
   }
 
   @Test
-  public void unexpectedErrorsAreInternalWithTheirMessage() {
+  public void unexpectedErrorsAreInternalAndAStreamThatEndsWithItsServiceIsUnavailable() {
     FlightRuntimeException error = errors.of("DoGet", new IllegalStateException("broken"));
 
     assertEquals(FlightStatusCode.INTERNAL, error.status().code());
     assertTrue(error.status().description(), error.status().description().contains("broken"));
     assertTrue(error.status().description().endsWith(" [code=INTERNAL_ERROR]"));
-  }
-
-  @Test
-  public void aStreamThatEndsWithItsServiceIsUnavailable() {
     assertEquals(
         FlightStatusCode.UNAVAILABLE,
         errors.of("DoGet", new InterruptedException()).status().code());

@@ -1,9 +1,7 @@
 package io.tensorflowignite.data.flight;
 
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
+import static io.tensorflowignite.base.Refusals.assertRefused;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import org.apache.arrow.memory.BufferAllocator;
@@ -33,9 +31,7 @@ public class FlightRequestValidationTest {
   }
 
   private static void refused(String why, int... bytes) {
-    TensorFlowIgniteException refused =
-        assertThrows(TensorFlowIgniteException.class, () -> check(bytes));
-    assertTrue(refused.getMessage(), refused.getMessage().contains(why));
+    assertRefused(() -> check(bytes), why);
   }
 
   private static void check(int... bytes) throws IOException {

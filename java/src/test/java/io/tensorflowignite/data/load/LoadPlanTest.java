@@ -4,14 +4,12 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.base.Refusals;
 import io.tensorflowignite.data.schema.CacheSchema;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.LoadCommand;
-import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
@@ -28,21 +26,20 @@ public class LoadPlanTest {
       Field.nullable("x", new ArrowType.FloatingPoint(FloatingPointPrecision.DOUBLE));
 
   @Test
-  public void keysAreCountedLongsUnlessAColumnIsNamed() {
-    LoadPlan plan = new LoadPlan(command("c").build(), new Schema(List.of(ID, N)));
+  public void keysAreCountedLongsOrAColumnThatIsNotStoredAmongTheValues() {
+    LoadPlan counted = new LoadPlan(command("c").build(), new Schema(List.of(ID, N)));
+    assertEquals(Long.class, counted.key().storage());
+    assertColumns(counted, List.of("id", "n"), List.of("_key", "id", "n"));
 
-    assertEquals(Long.class, plan.key().storage());
-    assertEquals(List.of("_key", "id", "n"), names(plan.schema().getFields()));
+    LoadPlan named =
+        new LoadPlan(command("c").setKeyColumn("id").build(), new Schema(List.of(ID, N)));
+    assertEquals(String.class, named.key().storage());
+    assertColumns(named, List.of("n"), List.of("_key", "n"));
   }
 
-  @Test
-  public void theKeyColumnIsNotStoredAmongTheValues() {
-    LoadPlan plan =
-        new LoadPlan(command("c").setKeyColumn("id").build(), new Schema(List.of(ID, N)));
-
-    assertEquals(String.class, plan.key().storage());
-    assertEquals(List.of("n"), names(plan.fields()));
-    assertEquals(List.of("_key", "n"), names(plan.schema().getFields()));
+  private static void assertColumns(LoadPlan plan, List<String> stored, List<String> all) {
+    assertEquals(stored, names(plan.fields()));
+    assertEquals(all, names(plan.schema().getFields()));
   }
 
   @Test
@@ -54,8 +51,7 @@ public class LoadPlanTest {
 
     assertTrue(plan.key().isObject());
     assertEquals(List.of("id", "n"), names(plan.key().fields()));
-    assertEquals(List.of("x"), names(plan.fields()));
-    assertEquals(List.of("id", "n", "x"), names(plan.schema().getFields()));
+    assertColumns(plan, List.of("x"), List.of("id", "n", "x"));
     List<Boolean> inKey =
         plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
     assertEquals(List.of(true, true, false), inKey);
@@ -63,8 +59,7 @@ public class LoadPlanTest {
 
   @Test
   public void besideAnotherCacheKeysComeAsTheyWereRead() {
-    Field object =
-        new Field("_key", FieldType.notNullable(ArrowType.Struct.INSTANCE), List.of(ID, N));
+    Field object = key(ID, N);
     LoadPlan plan =
         new LoadPlan(
             command("c").setLike("rows").setKeyColumn("_key").build(),
@@ -72,58 +67,30 @@ public class LoadPlanTest {
 
     assertTrue(plan.key().isObject());
     assertEquals(List.of("id", "n"), names(plan.key().fields()));
-    assertEquals(List.of("x"), names(plan.fields()));
-    assertEquals(List.of("id", "n", "x"), names(plan.schema().getFields()));
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "two columns n and n",
-        command("c").setLike("rows").setKeyColumn("_key"),
-        object,
-        N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST, "set key_column to _key", command("c").setLike("rows"), N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "like to another cache",
-        command("c").setLike("c").setKeyColumn("_key"),
-        object,
-        X);
+    assertColumns(plan, List.of("x"), List.of("id", "n", "x"));
+    assertInvalid(
+        "two columns n and n", command("c").setLike("rows").setKeyColumn("_key"), object, N);
+    assertInvalid("set key_column to _key", command("c").setLike("rows"), N);
+    assertInvalid(
+        "like to another cache", command("c").setLike("c").setKeyColumn("_key"), object, X);
     assertRefused(
         ERROR_CODE_UNSUPPORTED_TYPE,
         "_key",
         command("c").setLike("rows").setKeyColumn("_key"),
-        new Field("_key", FieldType.notNullable(ArrowType.Struct.INSTANCE), List.of(X)),
+        key(X),
         N);
   }
 
   @Test
   public void invalidLoadsAreRefusedWithTheReason() {
-    assertRefused(ERROR_CODE_INVALID_REQUEST, "the command names no cache", command(""), N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "reserved for system caches",
-        command("tensorflow-ignite-x"),
-        N);
-    assertRefused(ERROR_CODE_INVALID_REQUEST, "-1 backups", command("c").setBackups(-1), N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST, "70000 partitions", command("c").setPartitions(70_000), N);
-    assertRefused(ERROR_CODE_INVALID_REQUEST, "no column besides", command("c"));
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "two columns n and N",
-        command("c"),
-        N,
-        Field.nullable("N", N.getType()));
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "named \"_key\"",
-        command("c"),
-        Field.nullable("_key", N.getType()));
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
-        "named \"_KEY\"",
-        command("c"),
-        Field.nullable("_KEY", N.getType()));
+    assertInvalid("the command names no cache", command(""), N);
+    assertInvalid("reserved for system caches", command("tensorflow-ignite-x"), N);
+    assertInvalid("-1 backups", command("c").setBackups(-1), N);
+    assertInvalid("70000 partitions", command("c").setPartitions(70_000), N);
+    assertInvalid("no column besides", command("c"));
+    assertInvalid("two columns n and N", command("c"), N, named("N"));
+    assertInvalid("named \"_key\"", command("c"), named("_key"));
+    assertInvalid("named \"_KEY\"", command("c"), named("_KEY"));
     assertRefused(
         ERROR_CODE_COLUMN_NOT_FOUND,
         "no column id for their keys",
@@ -131,10 +98,8 @@ public class LoadPlanTest {
         N);
     assertRefused(
         ERROR_CODE_UNSUPPORTED_TYPE, "column x is of type", command("c").setKeyColumn("x"), X, N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST, "affinity column n", command("c").setAffinityColumn("n"), X, N);
-    assertRefused(
-        ERROR_CODE_INVALID_REQUEST,
+    assertInvalid("affinity column n", command("c").setAffinityColumn("n"), X, N);
+    assertInvalid(
         "affinity column n and key column \"n\"",
         command("c").setKeyColumn("n").setAffinityColumn("n"),
         X,
@@ -152,14 +117,22 @@ public class LoadPlanTest {
         Field.nullable("d", new ArrowType.Int(64, false)));
   }
 
+  private static void assertInvalid(String text, LoadCommand.Builder command, Field... fields) {
+    assertRefused(ERROR_CODE_INVALID_REQUEST, text, command, fields);
+  }
+
   private static void assertRefused(
       ErrorCode code, String text, LoadCommand.Builder command, Field... fields) {
-    TensorFlowIgniteException error =
-        assertThrows(
-            TensorFlowIgniteException.class,
-            () -> new LoadPlan(command.build(), new Schema(Arrays.asList(fields))));
-    assertEquals(error.getMessage(), code, error.code());
-    assertTrue(error.getMessage(), error.getMessage().contains(text));
+    Refusals.assertRefused(
+        code, () -> new LoadPlan(command.build(), new Schema(List.of(fields))), text);
+  }
+
+  private static Field key(Field... fields) {
+    return new Field("_key", FieldType.notNullable(ArrowType.Struct.INSTANCE), List.of(fields));
+  }
+
+  private static Field named(String name) {
+    return Field.nullable(name, N.getType());
   }
 
   private static LoadCommand.Builder command(String cache) {

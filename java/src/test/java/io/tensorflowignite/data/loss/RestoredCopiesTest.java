@@ -29,10 +29,7 @@ public class RestoredCopiesTest {
   public void partitionsAreBackWhenEveryOwnerIsBackWithRows() {
     assertTrue(RestoredCopies.areBack(LOSS, List.of(1, 7), restored("a", "b", "c")));
     assertFalse(RestoredCopies.areBack(LOSS, List.of(1, 7), restored("a", "c")));
-  }
-
-  @Test
-  public void aNodeThatIsBackWithoutRowsIsNoOwner() {
+    // A node that is back without rows is no owner.
     Node empty = Node.newBuilder().setConsistentId("b").build();
     Node other = empty.toBuilder().addRestoredCaches("another deployment").build();
     for (Node node : List.of(empty, other)) {

@@ -9,6 +9,7 @@ import io.grpc.Context;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -34,21 +35,16 @@ public class ReadTurnsTest {
   public void aStreamThatWaitsForItsReaderLeavesItsTurnToAnother() throws Exception {
     CountDownLatch waits = new CountDownLatch(1);
     CountDownLatch read = new CountDownLatch(1);
-    Future<Object> first =
+    Future<String> first =
         streams.submit(
-            () -> {
-              turns.begin();
-              try {
-                return ReadTurns.pause(
-                    () -> {
-                      waits.countDown();
-                      read.await();
-                      return "sent";
-                    });
-              } finally {
-                turns.end();
-              }
-            });
+            inTurn(
+                () ->
+                    ReadTurns.pause(
+                        () -> {
+                          waits.countDown();
+                          read.await();
+                          return "sent";
+                        })));
     waits.await();
     turns.begin();
     read.countDown();
@@ -72,7 +68,7 @@ public class ReadTurnsTest {
   public void aCallThatEndsWaitsForNoTurnAndTakesNone() throws Exception {
     turns.begin();
     Context.CancellableContext call = Context.current().withCancellation();
-    Future<?> first = streams.submit(call.wrap(this::takeTurn));
+    Future<?> first = streams.submit(call.wrap(inTurn(() -> null)));
     while (turns.waiting() == 0) {
       Thread.sleep(1);
     }
@@ -89,16 +85,7 @@ public class ReadTurnsTest {
   public void aCallThatHasEndedDoesNotReadOnAfterAWait() throws Exception {
     Context.CancellableContext call = Context.current().withCancellation();
     Future<?> read =
-        streams.submit(
-            call.wrap(
-                () -> {
-                  turns.begin();
-                  try {
-                    return ReadTurns.pause(() -> call.cancel(null));
-                  } finally {
-                    turns.end();
-                  }
-                }));
+        streams.submit(call.wrap(inTurn(() -> ReadTurns.pause(() -> call.cancel(null)))));
     assertThrows(ExecutionException.class, () -> read.get(SECONDS, TimeUnit.SECONDS));
     assertEquals(1, turns.free());
   }
@@ -110,14 +97,7 @@ public class ReadTurnsTest {
     List<Future<?>> waiting = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       int number = i;
-      waiting.add(
-          streams.submit(
-              () -> {
-                turns.begin();
-                order.add(number);
-                turns.end();
-                return null;
-              }));
+      waiting.add(streams.submit(inTurn(() -> order.add(number))));
       while (turns.waiting() <= i) {
         Thread.sleep(1);
       }
@@ -129,14 +109,14 @@ public class ReadTurnsTest {
     assertEquals(List.of(0, 1, 2, 3, 4), order);
   }
 
-  private Void takeTurn() throws InterruptedException {
-    turns.begin();
-    turns.end();
-    return null;
-  }
-
-  @Test
-  public void aThreadWithoutATurnWaitsAsItIs() throws InterruptedException {
-    assertEquals("sent", ReadTurns.pause(() -> "sent"));
+  private <T> Callable<T> inTurn(Callable<T> reading) {
+    return () -> {
+      turns.begin();
+      try {
+        return reading.call();
+      } finally {
+        turns.end();
+      }
+    };
   }
 }

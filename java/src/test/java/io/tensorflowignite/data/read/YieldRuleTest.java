@@ -29,13 +29,9 @@ public class YieldRuleTest {
   }
 
   @Test
-  public void withoutOtherWorkAStreamUsesAWholeProcessorHoweverLongThreadsWait() {
+  public void aStreamUsesAWholeProcessorWithoutOtherWorkOrWhereThatWorkNeverWaits() {
     assertEquals(1, rule.share(), 0);
     assertEquals(1, observe(1_000, 0, 100 * LATE), 0);
-  }
-
-  @Test
-  public void workThatGetsItsProcessorAtOnceSlowsNothing() {
     assertEquals(1, observe(1_000, BUSY, LATE_NANOS), 0);
   }
 
@@ -66,13 +62,10 @@ public class YieldRuleTest {
   }
 
   @Test
-  public void theShareIsWholeAgainWhenTheWorkEnds() {
+  public void theShareIsWholeAgainWhenTheWorkEndsOrAfterAPauseBetweenStreams() {
     observe(50, BUSY, LATE);
     assertEquals(1, observe(41, 0, LATE), 0);
-  }
-
-  @Test
-  public void aPauseBetweenStreamsIsNoWork() {
+    // A pause between streams is no work.
     observe(50, BUSY, LATE);
     now += TimeUnit.MINUTES.toNanos(10);
     assertEquals(1, observe(1, BUSY, LATE), 0);

@@ -1,12 +1,11 @@
 package io.tensorflowignite.data.schema;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -30,21 +29,14 @@ public class SchemaResolverTest {
       assertEquals(ArrowType.Binary.INSTANCE, ColumnTypes.ofName(name).get().field("b").getType());
     }
     assertEquals("s: List<item: Utf8 not null> not null", field("String[]"));
-    assertEquals(
-        "c: Int(16, false) not null", ColumnTypes.ofName("char").get().field("c").toString());
+    assertEquals("s: Int(16, false) not null", field("char"));
+    assertEquals("s: Int(16, true) not null", field("short"));
+    assertEquals("s: Int(64, true) not null", field("long"));
     assertEquals(
         "{tensorflow-ignite.type=uuid}",
         ColumnTypes.ofName("UUID").get().field("u").getMetadata().toString());
     assertFalse(CacheColumn.isKnown(ColumnTypes.ofName("java.lang.Object").get().shape()));
     assertFalse(CacheColumn.isKnown(ColumnTypes.ofAnyName("com.example.Address").shape()));
-  }
-
-  @Test
-  public void shortFromMetadataIsSigned() {
-    assertEquals(
-        new ArrowType.Int(16, true), ColumnTypes.ofName("short").get().field("n").getType());
-    assertEquals(
-        new ArrowType.Int(64, true), ColumnTypes.ofName("long").get().field("n").getType());
   }
 
   @Test
@@ -91,6 +83,7 @@ public class SchemaResolverTest {
     assertEquals(List.of("b", "a"), names(schema.select(List.of(), false)));
     assertEquals(List.of("_key", "a"), names(schema.select(List.of("a"), true)));
     assertEquals(Long.class, schema.key().type().storage());
+    assertRefused(ERROR_CODE_INVALID_REQUEST, () -> schema.select(List.of("a", "a"), false));
   }
 
   @Test
@@ -129,17 +122,6 @@ public class SchemaResolverTest {
     assertEquals(
         List.of(true, true, true, true, false),
         columns.stream().map(c -> c.isKnown()).collect(Collectors.toList()));
-  }
-
-  @Test
-  public void aColumnIsRequestedOnce() {
-    CacheSchema schema =
-        SchemaResolver.ofStored("c", new Schema(List.of(Field.nullable("n", INT32))), () -> null);
-
-    TensorFlowIgniteException error =
-        assertThrows(
-            TensorFlowIgniteException.class, () -> schema.select(List.of("n", "n"), false));
-    assertEquals(ERROR_CODE_INVALID_REQUEST, error.code());
   }
 
   private static String field(String name) {

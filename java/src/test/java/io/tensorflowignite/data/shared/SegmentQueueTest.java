@@ -1,10 +1,8 @@
 package io.tensorflowignite.data.shared;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
-import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Segment;
 import org.junit.Test;
 
@@ -16,8 +14,6 @@ public class SegmentQueueTest {
     for (int i = 0; i < 1_024; i++) {
       offers.add(offer);
     }
-    TensorFlowIgniteException refused =
-        assertThrows(TensorFlowIgniteException.class, () -> offers.add(offer));
-    assertEquals(ERROR_CODE_LIMIT_EXCEEDED, refused.code());
+    assertRefused(ERROR_CODE_LIMIT_EXCEEDED, () -> offers.add(offer));
   }
 }

@@ -3,16 +3,16 @@ package io.tensorflowignite.data.sql;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.base.Refusals;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 
 /** The SQL that is allowed over a table, and the errors of other SQL. */
 public class RowSelectTest {
@@ -63,21 +63,17 @@ public class RowSelectTest {
         SelectRules.statement(TABLE, "SELECT a FROM \"digits\".\"DIGIT\"").rows());
     assertRefused(
         sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
-    assertRefused(
-        sql("SELECT a FROM digits.Digit"), "the first table of a SELECT is that of its cache");
-    assertRefused(
-        sql("SELECT a FROM \"other\".DIGIT"), "the first table of a SELECT is that of its cache");
-    assertRefused(
-        sql("SELECT a FROM \"Digit\""), "the first table of a SELECT is that of its cache");
+    for (String other : List.of("digits.Digit", "\"other\".DIGIT", "\"Digit\"", "SYS.NODES")) {
+      assertRefused(sql("SELECT a FROM " + other), "the first table of a SELECT is that of its");
+    }
+    for (String hint : List.of("USE INDEX (i)", "TABLESAMPLE SYSTEM (10)", "x(b)")) {
+      assertRefused(sql("SELECT a FROM DIGIT " + hint), "and without hints");
+    }
     assertRefused(sql("SELECT a FROM c.\"digits\".DIGIT"), "and without hints");
-    assertRefused(sql("SELECT a FROM DIGIT USE INDEX (i)"), "and without hints");
-    assertRefused(sql("SELECT a FROM DIGIT TABLESAMPLE SYSTEM (10)"), "and without hints");
-    assertRefused(
-        sql("SELECT a FROM SYS.NODES"), "the first table of a SELECT is that of its cache");
     assertRefused(sql("SELECT 1 AS one"), "names no table");
-    assertRefused(sql("SELECT a FROM CSVREAD('/etc/passwd')"), "which is no table");
-    assertRefused(sql("SELECT a FROM (SELECT a FROM DIGIT)"), "which is no table");
-    assertRefused(sql("SELECT a FROM DIGIT x(b)"), "and without hints");
+    for (String none : List.of("CSVREAD('/etc/passwd')", "(SELECT a FROM DIGIT)")) {
+      assertRefused(sql("SELECT a FROM " + none), "which is no table");
+    }
   }
 
   @Test
@@ -127,48 +123,39 @@ public class RowSelectTest {
     }
     assertRefused(where("SUM(a) OVER (PARTITION BY b) > 1"), "window functions and aggregates");
     assertRefused(where("a = fn(b ORDER BY c)"), "arguments of a function are values of one row");
-    String[] subqueries = {
-      "a IN (SELECT a FROM other)",
-      "EXISTS (SELECT 1)",
-      "a > ALL (SELECT 1)",
-      "a = (SELECT 1)",
-      "a IN (VALUES (1))",
-      "(a, b) IN (SELECT 1, 2)",
-      "ABS((SELECT 1)) = 1",
-      "NOT (a BETWEEN 1 AND (SELECT 2))",
-      "CAST((SELECT 1) AS INT) = a",
-      "a LIKE 'x' ESCAPE (SELECT 'y')"
-    };
-    for (String text : subqueries) {
-      assertRefused(where(text), "a subquery reads other rows");
-    }
-    for (String text :
-        new String[] {
-          "ROWNUM < 5",
-          "RAND() < 0.1",
-          "a > NOW()",
-          "a > SYSDATE",
-          "a > CURRENT_TIMESTAMP",
-          "a > CURRENT_DATE()",
-          "a = RANDOM_UUID()",
-          "_ROWID_ = 1"
-        }) {
-      assertRefused(where(text), "gives another result with each call");
-    }
+    assertEachRefused(
+        "a subquery reads other rows",
+        "a IN (SELECT a FROM other)",
+        "EXISTS (SELECT 1)",
+        "a > ALL (SELECT 1)",
+        "a = (SELECT 1)",
+        "a IN (VALUES (1))",
+        "(a, b) IN (SELECT 1, 2)",
+        "ABS((SELECT 1)) = 1",
+        "NOT (a BETWEEN 1 AND (SELECT 2))",
+        "CAST((SELECT 1) AS INT) = a",
+        "a LIKE 'x' ESCAPE (SELECT 'y')");
+    assertEachRefused(
+        "gives another result with each call",
+        "ROWNUM < 5",
+        "RAND() < 0.1",
+        "a > NOW()",
+        "a > SYSDATE",
+        "a > CURRENT_TIMESTAMP",
+        "a > CURRENT_DATE()",
+        "a = RANDOM_UUID()",
+        "_ROWID_ = 1");
     assertRefused(where("TF_PREDICT('digits', a) > 1"), "tensorflow-ignite predict");
     assertRefused(where("a = NEXT VALUE FOR s"), "gives another result with each call");
-    for (String text :
-        new String[] {
-          "FILE_READ('/etc/passwd') = a",
-          "CSVWRITE('/tmp/x', 'SELECT 1') = 1",
-          "LINK_SCHEMA('a', 'b', 'c', 'd', 'e', 'f') = 1",
-          "a IN (TABLE(x))",
-          "SET(a, 1) = 1",
-          "SESSION_ID() = 1",
-          "CURRENT_USER() = 'x'"
-        }) {
-      assertRefused(where(text), "uses files, sessions or other tables");
-    }
+    assertEachRefused(
+        "uses files, sessions or other tables",
+        "FILE_READ('/etc/passwd') = a",
+        "CSVWRITE('/tmp/x', 'SELECT 1') = 1",
+        "LINK_SCHEMA('a', 'b', 'c', 'd', 'e', 'f') = 1",
+        "a IN (TABLE(x))",
+        "SET(a, 1) = 1",
+        "SESSION_ID() = 1",
+        "CURRENT_USER() = 'x'");
   }
 
   @Test
@@ -186,11 +173,11 @@ public class RowSelectTest {
           "WHERE a = 1",
           "a = 'open",
           "a ! b",
-          String.join("", Collections.nCopies(5000, "(")) + "a"
+          "(".repeat(5000) + "a"
         }) {
       assertRefused(where(text), "cannot be read", "where must be one condition");
     }
-    String nested = String.join("", Collections.nCopies(11, "("));
+    String nested = "(".repeat(11);
     assertRefused(where(nested + "a"), "more than 10 levels deep", "a AND b AND c needs none");
     assertRefused(
         where("a IN (" + String.join(",", Collections.nCopies(10_000, "1")) + ")"),
@@ -247,38 +234,29 @@ public class RowSelectTest {
 
   @Test
   public void parametersArePlainQuestionMarksOneEach() {
-    for (String text : new String[] {"a = ?1", "a = :x", "a = @x"}) {
-      assertRefused(where(text), "a parameter is a plain question mark");
-    }
+    assertEachRefused("a parameter is a plain question mark", "a = ?1", "a = :x", "a = @x");
     RowSelect select =
         SelectRules.condition(
             TABLE, "a = ? AND b IN (?, UPPER(?)) AND c BETWEEN ? AND -? AND d = '?'");
     select.requireParameters(5);
-    TensorFlowIgniteException error =
-        assertThrows(TensorFlowIgniteException.class, () -> select.requireParameters(4));
-    assertEquals(ERROR_CODE_SQL_INVALID, error.code());
-    assertTrue(
-        error.getMessage(), error.getMessage().contains("5 question marks, but 4 parameters"));
+    assertRefused(() -> select.requireParameters(4), "5 question marks, but 4 parameters");
   }
 
-  private interface Reading {
-    RowSelect read();
-  }
-
-  private static Reading where(String text) {
+  private static ThrowingRunnable where(String text) {
     return () -> SelectRules.condition(TABLE, text);
   }
 
-  private static Reading sql(String text) {
+  private static ThrowingRunnable sql(String text) {
     return () -> SelectRules.statement(TABLE, text);
   }
 
-  private static void assertRefused(Reading reading, String... parts) {
-    TensorFlowIgniteException error =
-        assertThrows(TensorFlowIgniteException.class, () -> reading.read());
-    assertEquals(error.getMessage(), ERROR_CODE_SQL_INVALID, error.code());
-    for (String part : parts) {
-      assertTrue(error.getMessage(), error.getMessage().contains(part));
+  private static void assertEachRefused(String part, String... conditions) {
+    for (String condition : conditions) {
+      assertRefused(where(condition), part);
     }
+  }
+
+  private static void assertRefused(ThrowingRunnable reading, String... parts) {
+    Refusals.assertRefused(ERROR_CODE_SQL_INVALID, reading, parts);
   }
 }

@@ -4,10 +4,9 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
-import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.base.Refusals;
 import io.tensorflowignite.data.sql.TableAffinity.Distribution;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -16,7 +15,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 
 /** Joins, subqueries and groups: which of them each owner can answer alone. */
 public class SelectOfTablesTest {
@@ -28,50 +29,37 @@ public class SelectOfTablesTest {
       table(
           "CUSTOMER",
           TableAffinity.partitioned(Set.of("_KEY", "ID"), INT, EQUAL),
-          "ID",
-          INT,
-          "NAME",
-          TEXT,
-          "SEGMENT",
-          INT);
-  private static final SqlTable PAYMENT = payment("PAYMENT", "CUSTOMER_ID", INT, EQUAL);
-  private static final SqlTable REFUND = payment("REFUND", "CUSTOMER_ID", INT, EQUAL);
+          Map.of("ID", INT, "NAME", TEXT, "SEGMENT", INT));
+  private static final SqlTable PAYMENT = payment("PAYMENT", INT, EQUAL);
+  private static final SqlTable REFUND = payment("REFUND", INT, EQUAL);
   private static final SqlTable SEGMENT =
       table(
           "SEGMENT",
           TableAffinity.replicated(Set.of("_KEY", "ID"), INT, distribution(512, null, 1)),
-          "ID",
-          INT,
-          "LABEL",
-          TEXT);
+          Map.of("ID", INT, "LABEL", TEXT));
 
   private static final Map<String, SqlTable> TABLES =
-      Arrays.stream(
-              new SqlTable[] {
-                CUSTOMER,
-                PAYMENT,
-                REFUND,
-                SEGMENT,
-                payment("FEWER", "CUSTOMER_ID", INT, distribution(16, null, 1)),
-                payment("FILTERED", "CUSTOMER_ID", INT, distribution(32, "Filter", 1)),
-                payment("PARALLEL", "CUSTOMER_ID", INT, distribution(32, null, 4)),
-                payment("WIDE", "CUSTOMER_ID", "java.lang.Long", EQUAL),
-                payment("INEXACT", "CUSTOMER_ID", "java.math.BigDecimal", EQUAL),
-                table("KEYLESS", TableAffinity.partitioned(Set.of(), null, EQUAL), "ID", INT),
-                table(
-                    "FUNCTION",
-                    TableAffinity.partitioned(
-                        Set.of("ID"), INT, new Distribution("Mine of cache function", 32, null, 1)),
-                    "ID",
-                    INT),
-                table(
-                    "SOMEWHERE",
-                    TableAffinity.replicated(Set.of("ID"), INT, distribution(32, "Filter", 1)),
-                    "ID",
-                    INT),
-              })
+      Stream.of(
+              CUSTOMER,
+              PAYMENT,
+              REFUND,
+              SEGMENT,
+              payment("FEWER", INT, distribution(16, null, 1)),
+              payment("FILTERED", INT, distribution(32, "Filter", 1)),
+              payment("PARALLEL", INT, distribution(32, null, 4)),
+              payment("WIDE", "java.lang.Long", EQUAL),
+              payment("INEXACT", "java.math.BigDecimal", EQUAL),
+              keyed("KEYLESS", TableAffinity.partitioned(Set.of(), null, EQUAL)),
+              keyed(
+                  "FUNCTION",
+                  TableAffinity.partitioned(
+                      Set.of("ID"), INT, new Distribution("Mine of cache function", 32, null, 1))),
+              keyed(
+                  "SOMEWHERE",
+                  TableAffinity.replicated(Set.of("ID"), INT, distribution(32, "Filter", 1))))
           .collect(Collectors.toMap(SqlTable::name, found -> found));
 
+  private static final String CUSTOMERS = "SELECT c.id FROM customer c ";
   private static final String FROM = " FROM \"customer\".\"CUSTOMER\" AS ";
   private static final String PAYMENTS = "\"payment\".\"PAYMENT\" AS ";
   private static final String SEGMENTS = "\"segment\".\"SEGMENT\" AS ";
@@ -117,13 +105,14 @@ public class SelectOfTablesTest {
           "p.customer_id = c.id AND (p.amount > 3 OR p.amount < 1)",
           "CASE WHEN p.amount > 3 OR p.amount < 1 THEN 1 ELSE 2 END = 1 AND p.customer_id = c.id",
         }) {
-      sql("SELECT c.id FROM customer c JOIN payment p ON " + on);
-      sql("SELECT c.id FROM customer c LEFT JOIN payment p ON " + on);
+      sql(CUSTOMERS + "JOIN payment p ON " + on);
+      sql(CUSTOMERS + "LEFT JOIN payment p ON " + on);
     }
     sql(
-        "SELECT c.id FROM customer c LEFT JOIN payment p ON p.customer_id = c.id"
-            + " JOIN refund r ON r.customer_id = p.customer_id");
-    sql("SELECT c.id FROM customer c JOIN customer d ON c.id = d._KEY");
+        CUSTOMERS
+            + "LEFT JOIN payment p ON p.customer_id = c.id JOIN refund r ON r.customer_id ="
+            + " p.customer_id");
+    sql(CUSTOMERS + "JOIN customer d ON c.id = d._KEY");
     for (String on :
         new String[] {
           "p.amount = c.id",
@@ -141,17 +130,17 @@ public class SelectOfTablesTest {
           "TRUE",
         }) {
       assertRefused(
-          "SELECT c.id FROM customer c JOIN payment p ON " + on,
+          CUSTOMERS + "JOIN payment p ON " + on,
           "reads \"payment\".\"PAYMENT\" without the equality of the affinity keys",
           "write ON P.CUSTOMER_ID = C.ID");
     }
     assertRefused(
-        "SELECT c.id FROM customer c JOIN segment s ON s.id = c.segment JOIN payment p ON"
-            + " p.customer_id = s.id",
+        CUSTOMERS + "JOIN segment s ON s.id = c.segment JOIN payment p ON p.customer_id = s.id",
         "without the equality of the affinity keys");
     assertRefused(
-        "SELECT c.id FROM customer c JOIN payment p ON p.customer_id = r.customer_id JOIN refund r"
-            + " ON r.customer_id = c.id",
+        CUSTOMERS
+            + "JOIN payment p ON p.customer_id = r.customer_id JOIN refund r ON r.customer_id ="
+            + " c.id",
         "without the equality of the affinity keys");
   }
 
@@ -170,16 +159,13 @@ public class SelectOfTablesTest {
           String[] parts = {
             "not co-located with \"customer\".\"CUSTOMER\"", reason, "co-locate cache " + name
           };
+          assertRefused(CUSTOMERS + "JOIN " + name + " x ON x.customer_id = c.id", parts);
           assertRefused(
-              "SELECT c.id FROM customer c JOIN " + name + " x ON x.customer_id = c.id", parts);
-          assertRefused(
-              "SELECT c.id FROM customer c WHERE EXISTS (SELECT 1 FROM "
-                  + name
-                  + " x WHERE x.customer_id = c.id)",
+              CUSTOMERS + "WHERE EXISTS (SELECT 1 FROM " + name + " x WHERE x.customer_id = c.id)",
               parts);
         });
     assertRefused(
-        "SELECT c.id FROM customer c JOIN somewhere s ON s.id = c.id",
+        CUSTOMERS + "JOIN somewhere s ON s.id = c.id",
         "is REPLICATED, but not to all nodes",
         "without a node filter");
     assertRefused(
@@ -211,46 +197,38 @@ public class SelectOfTablesTest {
           "LEFT SEMI JOIN payment p ON p.customer_id = c.id",
           "JOIN payment p",
         }) {
-      assertRefused("SELECT c.id FROM customer c " + join, "sql \"SELECT c.id FROM customer c ");
+      assertRefused(CUSTOMERS + join, "sql \"" + CUSTOMERS);
     }
     assertRefused(
-        "SELECT c.id FROM customer c RIGHT JOIN payment p ON p.customer_id = c.id",
+        CUSTOMERS + "RIGHT JOIN payment p ON p.customer_id = c.id",
         "has the join RIGHT JOIN payment p",
         "LEFT JOIN table ON condition");
+    assertRefused(CUSTOMERS + "JOIN (SELECT 1 AS id) p ON p.id = c.id", "which is no table");
+    assertRefused(CUSTOMERS + "JOIN SYS.NODES n ON n.id = c.id", "there is no such table");
+    assertRefused(CUSTOMERS + "JOIN payment c ON c.customer_id = c.id", "two tables c");
     assertRefused(
-        "SELECT c.id FROM customer c JOIN (SELECT 1 AS id) p ON p.id = c.id", "which is no table");
+        CUSTOMERS + "JOIN payment p USE INDEX (x) ON p.customer_id = c.id", "without hints");
     assertRefused(
-        "SELECT c.id FROM customer c JOIN nowhere n ON n.id = c.id",
+        CUSTOMERS + "JOIN nowhere n ON n.id = c.id",
         "reads from nowhere n, and there is no such table");
-    assertRefused(
-        "SELECT c.id FROM customer c JOIN SYS.NODES n ON n.id = c.id", "there is no such table");
     assertRefused(
         "SELECT p.customer_id FROM payment p JOIN customer c ON p.customer_id = c.id",
         "the first table of a SELECT is that of its cache customer");
     assertRefused(
-        "SELECT c.id FROM customer c JOIN payment c ON c.customer_id = c.id", "two tables c");
+        CUSTOMERS + "JOIN payment p ON p.customer_id = c.id AND SUM(p.amount) > 1",
+        "the aggregate SUM");
     assertRefused(
-        "SELECT c.id FROM customer c JOIN payment p ON p.customer_id = c.id AND EXISTS (SELECT 1"
-            + " FROM segment)",
+        CUSTOMERS + "JOIN payment p ON p.customer_id = c.id AND EXISTS (SELECT 1 FROM segment)",
         "a subquery reads other rows",
         "in its WHERE");
-    assertRefused(
-        "SELECT c.id FROM customer c JOIN payment p ON p.customer_id = c.id AND SUM(p.amount) > 1",
-        "the aggregate SUM");
     for (String outer : new String[] {"p.customer_id = c.id(+)", "p.customer_id(+) = c.id"}) {
-      assertRefused(
-          "SELECT c.id FROM customer c WHERE EXISTS (SELECT 1 FROM payment p WHERE " + outer + ")",
-          "");
+      assertRefused(CUSTOMERS + "WHERE EXISTS (SELECT 1 FROM payment p WHERE " + outer + ")");
     }
-    assertRefused(
-        "SELECT c.id FROM customer c JOIN payment p USE INDEX (x) ON p.customer_id = c.id",
-        "without hints");
   }
 
   @Test
   public void theWorkForARowAndTheValuesOfAListAreBounded() {
-    String two =
-        "SELECT c.id FROM customer c JOIN segment s ON s.label < c.name JOIN segment t ON ";
+    String two = CUSTOMERS + "JOIN segment s ON s.label < c.name JOIN segment t ON ";
     OtherTables any = sql(two + "t.label > s.label").others();
     any.requireBounded("sql", table -> 1_000, 5);
     assertRefused(
@@ -328,7 +306,7 @@ public class SelectOfTablesTest {
           "CASE WHEN EXISTS (SELECT 1 FROM segment) THEN 1 ELSE 2 END = 1",
           "EXISTS (SELECT 1 FROM customer d WHERE d.id = c.id AND d.segment <> c.segment)",
         }) {
-      sql("SELECT c.id FROM customer c WHERE " + where);
+      sql(CUSTOMERS + "WHERE " + where);
     }
   }
 
@@ -346,7 +324,7 @@ public class SelectOfTablesTest {
               + " WHERE p.customer_id = s.id))",
         }) {
       assertRefused(
-          "SELECT c.id FROM customer c WHERE " + where,
+          CUSTOMERS + "WHERE " + where,
           "reads \"payment\".\"PAYMENT\" without the equality of the affinity keys",
           "write in the WHERE of the subquery P.CUSTOMER_ID = C.ID");
     }
@@ -367,19 +345,17 @@ public class SelectOfTablesTest {
           "VALUES (1)",
           "WITH x AS (SELECT 1) SELECT id FROM segment",
         }) {
-      assertRefused("SELECT c.id FROM customer c WHERE c.id IN (" + subquery + ")", "is refused");
+      assertRefused(CUSTOMERS + "WHERE c.id IN (" + subquery + ")", "is refused");
     }
-    assertRefused("SELECT c.id FROM customer c WHERE EXISTS (SELECT 1)", "names no table");
+    assertRefused(CUSTOMERS + "WHERE EXISTS (SELECT 1)", "names no table");
     assertRefused(
-        "SELECT c.id FROM customer c WHERE c.id > ALL (SELECT id FROM segment)",
-        "a subquery reads other rows");
+        CUSTOMERS + "WHERE c.id > ALL (SELECT id FROM segment)", "a subquery reads other rows");
+    assertRefused(CUSTOMERS + "WHERE EXISTS (SELECT 1 FROM segment c)", "two tables c");
     assertRefused(
-        "SELECT c.id FROM customer c WHERE EXISTS (SELECT 1 FROM segment c)", "two tables c");
-    assertRefused(
-        "SELECT c.id FROM customer c WHERE EXISTS (SELECT 1 FROM segment s WHERE RAND() > 1)",
+        CUSTOMERS + "WHERE EXISTS (SELECT 1 FROM segment s WHERE RAND() > 1)",
         "gives another result with each call");
     assertRefused(
-        "SELECT c.id FROM customer c WHERE c.id IN (SELECT SPACE(2000000000) FROM segment)",
+        CUSTOMERS + "WHERE c.id IN (SELECT SPACE(2000000000) FROM segment)",
         "its result can have 2,000,000,000 characters");
     assertRefused(
         () -> SelectRules.condition(CUSTOMER, "id IN (SELECT id FROM segment)"),
@@ -458,7 +434,7 @@ public class SelectOfTablesTest {
 
   @Test
   public void thereAreAtMostAsManyGroupsAsRowsOfTheCache() {
-    String join = "SELECT c.id FROM customer c JOIN ";
+    String join = CUSTOMERS + "JOIN ";
     for (String tables :
         new String[] {
           "segment s ON s.id = c.segment GROUP BY c.id, s.label",
@@ -532,26 +508,19 @@ public class SelectOfTablesTest {
     assertRefused("SELECT DISTINCT id FROM customer GROUP BY id", "has the clause DISTINCT");
   }
 
-  private static SqlTable payment(String name, String key, String type, Distribution distribution) {
+  private static SqlTable payment(String name, String type, Distribution distribution) {
     return table(
         name,
-        TableAffinity.partitioned(Set.of(key), type, distribution),
-        key,
-        type,
-        "AMOUNT",
-        INT,
-        "DAY",
-        INT,
-        "TEXT",
-        TEXT);
+        TableAffinity.partitioned(Set.of("CUSTOMER_ID"), type, distribution),
+        Map.of("CUSTOMER_ID", type, "AMOUNT", INT, "DAY", INT, "TEXT", TEXT));
   }
 
-  private static SqlTable table(String name, TableAffinity affinity, String... columns) {
-    Map<String, String> types = new LinkedHashMap<>();
-    for (int i = 0; i < columns.length; i += 2) {
-      types.put(columns[i], columns[i + 1]);
-    }
-    return new SqlTable(name.toLowerCase(), name.toLowerCase(), name, types, affinity);
+  private static SqlTable keyed(String name, TableAffinity affinity) {
+    return table(name, affinity, Map.of("ID", INT));
+  }
+
+  private static SqlTable table(String name, TableAffinity affinity, Map<String, String> columns) {
+    return new SqlTable(name.toLowerCase(), name.toLowerCase(), name, columns, affinity);
   }
 
   private static Distribution distribution(int partitions, String filter, int parallelism) {
@@ -574,11 +543,7 @@ public class SelectOfTablesTest {
     assertRefused(() -> sql(text), parts);
   }
 
-  private static void assertRefused(Runnable reading, String... parts) {
-    TensorFlowIgniteException error = assertThrows(TensorFlowIgniteException.class, reading::run);
-    assertEquals(error.getMessage(), ERROR_CODE_SQL_INVALID, error.code());
-    for (String part : parts) {
-      assertTrue(error.getMessage(), error.getMessage().contains(part));
-    }
+  private static void assertRefused(ThrowingRunnable reading, String... parts) {
+    Refusals.assertRefused(ERROR_CODE_SQL_INVALID, reading, parts);
   }
 }

@@ -22,10 +22,6 @@ public class RowStreamsTest {
     long batch = RowStreams.share(free, STREAMS + 1);
     assertTrue("a batch of " + batch + " bytes", batch >= 8 << 10);
     assertTrue("free: " + free, free >= 32 << 20);
-  }
-
-  @Test
-  public void aStreamByItselfHasLargeBatches() {
-    assertTrue(RowStreams.share(MEMORY, 1) >= 32 << 20);
+    assertTrue("a stream by itself", RowStreams.share(MEMORY, 1) >= 32 << 20);
   }
 }

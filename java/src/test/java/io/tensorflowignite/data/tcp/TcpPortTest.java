@@ -86,17 +86,13 @@ public class TcpPortTest {
   }
 
   @Test
-  public void aTokenServesOnce() throws Exception {
+  public void aTokenServesOnceAndAnUnknownOneNever() throws Exception {
     try (TcpPort.ExpectedReader expected = port.register()) {
       byte[] token = expected.token().toByteArray();
       connect(token);
       assertTrue(expected.await(WAIT_MILLIS).isPresent());
       assertClosed(connect(token));
     }
-  }
-
-  @Test
-  public void aConnectionWithAnUnknownTokenIsClosed() throws Exception {
     assertClosed(connect(new byte[TcpPort.TOKEN_BYTES]));
   }
 
@@ -125,15 +121,9 @@ public class TcpPortTest {
   }
 
   @Test
-  public void aReaderIsAwaitedUntilTheTimeout() throws Exception {
-    try (TcpPort.ExpectedReader expected = port.register()) {
-      assertFalse(expected.await(1).isPresent());
-    }
-  }
-
-  @Test
   public void aClosedReaderLosesItsConnection() throws Exception {
     TcpPort.ExpectedReader early = port.register();
+    assertFalse("until the timeout", early.await(1).isPresent());
     early.close();
     assertFalse(early.await(WAIT_MILLIS).isPresent());
     assertClosed(connect(early.token().toByteArray()));

@@ -1,7 +1,6 @@
 package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.job.decide.JobStory.NODE_A;
-import static io.tensorflowignite.job.decide.JobStory.NODE_B;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_RUN;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_SAVE;
 import static io.tensorflowignite.v1.AttemptPhase.ATTEMPT_PHASE_STOP;
@@ -12,13 +11,11 @@ import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
-import static io.tensorflowignite.v1.JobState.JOB_STATE_STARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_SUCCEEDED;
 import static io.tensorflowignite.v1.Role.ROLE_CLIENT;
 import static io.tensorflowignite.v1.Role.ROLE_PS;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
-import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_SUCCEEDED;
 import static org.junit.Assert.assertEquals;
@@ -27,11 +24,9 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
 import io.tensorflowignite.v1.EndProgress;
-import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.TaskStatus;
-import java.util.Arrays;
-import java.util.stream.Collectors;
+import java.util.List;
 import org.junit.Test;
 
 public class EndPlanTest {
@@ -51,10 +46,8 @@ public class EndPlanTest {
     story.worker(0, 120, true, 120).is(JOB_STATE_RUNNING);
     story.worker(1, 120, true, 0).is(JOB_STATE_RESTARTING);
     assertEquals(ATTEMPT_PHASE_STOP, story.attempt().getPhase());
-    assertEquals(CAUSE_KIND_DATA_MOVED, story.attempt().getCauseKind());
-    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
-    assertContains(history(story), "attempt 1 ended at step 120, saved at step 120");
-    assertEquals(0, story.job.getCrashes());
+    story.attemptCause(CAUSE_KIND_DATA_MOVED).terminates().is(JOB_STATE_RESERVING);
+    story.counts(0, 0).history("attempt 1 ended at step 120, saved at step 120");
   }
 
   @Test
@@ -73,15 +66,15 @@ public class EndPlanTest {
   public void tasksThatDoNotSaveInTimeAreStoppedAndTheLostStepsAreSaid() {
     JobStory story = running().dataMoves(NODE_A, 0).wait(5).worker(0, 120, false, 100);
     story.wait(GRACE_S - 1).is(JOB_STATE_RUNNING).wait(1).is(JOB_STATE_RESTARTING);
-    assertContains(
-        story.attempt().getCause(), "did not save together within the stop grace (5.0 s)");
-    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
-    assertContains(history(story), "attempt 1 ended at step 120, saved at step 100");
+    story.attemptCause(
+        CAUSE_KIND_DATA_MOVED, "did not save together within the stop grace (5.0 s)");
+    story.terminates().is(JOB_STATE_RESERVING);
+    story.history("attempt 1 ended at step 120, saved at step 100");
   }
 
   @Test
   public void tasksOfAScriptThatCannotSaveAreStoppedAtOnce() {
-    JobStory story = JobStory.mirrored().observe().startAndRun().worker(0, 0, false, 0);
+    JobStory story = JobStory.running().worker(0, 0, false, 0);
     story.dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RESTARTING);
 
     JobStory impatient = running().withSpec(spec -> spec.setStopGrace(Durations.ZERO));
@@ -92,15 +85,14 @@ public class EndPlanTest {
   public void aStopWithSaveWaitsForTheSaveAndAnotherStopDoesNot() {
     JobStory story = running().stopWithSaveRequested().is(JOB_STATE_RUNNING);
     story.worker(0, 8, true, 8).worker(1, 8, true, 0).is(JOB_STATE_ENDING);
-    assertEquals(CAUSE_KIND_STOP_REQUEST, story.attempt().getCauseKind());
-    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_STOPPED);
-    assertContains(history(story), "any more; attempt 1 ended at step 8, saved at step 8");
+    story.attemptCause(CAUSE_KIND_STOP_REQUEST).terminates().is(JOB_STATE_STOPPED);
+    story.history("any more; attempt 1 ended at step 8, saved at step 8");
 
     JobStory hurried = running().stopWithSaveRequested();
     hurried.job = hurried.job.toBuilder().setSaveRequested(false).build();
     hurried.observe().is(JOB_STATE_ENDING);
 
-    for (JobStory early : Arrays.asList(reserving(), JobStory.mirrored().observe().startAndRun())) {
+    for (JobStory early : List.of(JobStory.reserving(), JobStory.running())) {
       early.stopWithSaveRequested().is(JOB_STATE_ENDING);
     }
     JobStory moving = running().dataMoves(NODE_A, 0).wait(5).stopWithSaveRequested();
@@ -112,18 +104,15 @@ public class EndPlanTest {
     JobStory story = running().task(ROLE_WORKER, 1, terminated()).is(JOB_STATE_RUNNING);
     assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
     story.worker(0, 8, true, 8).worker(1, 8, true, 0).is(JOB_STATE_RESTARTING);
-    assertEquals(CAUSE_KIND_PLANNED, story.attempt().getCauseKind());
-    assertEquals(
-        "worker 1 on node bbbbbbbb was sent SIGTERM from outside the job",
-        story.attempt().getCause());
-    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_RESERVING);
-    assertEquals(0, story.job.getCrashes());
+    story.attemptCause(
+        CAUSE_KIND_PLANNED, "worker 1 on node bbbbbbbb was sent SIGTERM from outside the job");
+    story.terminates().is(JOB_STATE_RESERVING).counts(0, 0);
   }
 
   @Test
   public void onlyTheClientProcessOfAParameterServerJobSaves() {
-    JobStory story = JobStory.parameterServer().observe().startAndRun();
-    TaskStatus.Builder ready = TaskStatus.newBuilder().setState(TASK_STATE_RUNNING);
+    JobStory story = JobStory.parameterServer().runs();
+    TaskStatus.Builder ready = JobStory.status(TASK_STATE_RUNNING);
     EndProgress.Builder end = EndProgress.newBuilder().setReady(true);
     story.task(ROLE_CLIENT, 0, ready.setProgress(Progress.newBuilder().setEnd(end)));
     story.task(ROLE_PS, 0, terminated()).is(JOB_STATE_RUNNING);
@@ -137,14 +126,13 @@ public class EndPlanTest {
     JobStory story = running().dataMoves(NODE_A, 0).wait(5);
     assertEquals(ATTEMPT_PHASE_SAVE, story.attempt().getPhase());
     story.all(TASK_STATE_SUCCEEDED).is(JOB_STATE_ENDING);
-    story.provesTermination(NODE_A, NODE_B).is(JOB_STATE_SUCCEEDED);
+    story.terminates().is(JOB_STATE_SUCCEEDED);
   }
 
   @Test
   public void aNodeWhoseWorkerHasFinishedLeavesWithoutAnEndOfTheAttempt() {
-    for (String why : Arrays.asList("is being stopped", "is drained")) {
-      TaskStatus.Builder finished =
-          TaskStatus.newBuilder().setState(TASK_STATE_SUCCEEDED).setEndRequested(why);
+    for (String why : List.of("is being stopped", "is drained")) {
+      TaskStatus.Builder finished = JobStory.status(TASK_STATE_SUCCEEDED).setEndRequested(why);
       running().task(ROLE_WORKER, 1, finished).is(JOB_STATE_RUNNING);
       TaskStatus.Builder works = finished.clone().setState(TASK_STATE_RUNNING);
       running().task(ROLE_WORKER, 1, works).is(JOB_STATE_RESTARTING);
@@ -158,37 +146,16 @@ public class EndPlanTest {
   }
 
   private static TaskStatus.Builder terminated() {
-    return TaskStatus.newBuilder()
-        .setState(TASK_STATE_RUNNING)
+    return JobStory.status(TASK_STATE_RUNNING)
         .setProgress(
             Progress.newBuilder()
                 .setEnd(EndProgress.newBuilder().setReady(true).setTerminated(true)));
   }
 
-  private static JobStory reserving() {
-    return JobStory.mirrored().observe().is(JOB_STATE_RESERVING);
-  }
-
-  private static JobStory starting() {
-    return reserving().all(TASK_STATE_RESERVED).is(JOB_STATE_STARTING);
-  }
-
-  private static JobStory idle() {
-    return starting().all(TASK_STATE_RUNNING).is(JOB_STATE_RUNNING);
-  }
-
   /** Its workers are in loops with checkpoints. */
   private static JobStory running() {
-    JobStory story = idle().worker(0, 0, false, 0).worker(1, 0, false, 0);
+    JobStory story = JobStory.running().worker(0, 0, false, 0).worker(1, 0, false, 0);
     assertEquals(ATTEMPT_PHASE_RUN, story.attempt().getPhase());
     return story;
-  }
-
-  private static String history(JobStory story) {
-    return story.events().stream().map(Event::getText).collect(Collectors.joining(";"));
-  }
-
-  private static void assertContains(String text, String part) {
-    assertTrue(text, text.contains(part));
   }
 }

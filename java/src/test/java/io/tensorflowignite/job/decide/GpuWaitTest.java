@@ -154,9 +154,8 @@ public class GpuWaitTest {
       boolean restarts = jobs.get(id).getState() == JOB_STATE_RESTARTING;
       if (waitingFor(id).isEmpty() && (restarts || random.nextInt(2) == 0)) {
         Attempt attempt = attempt(next.get(id));
-        set(
-            id,
-            jobs.get(id).toBuilder().setState(JOB_STATE_RUNNING).setAttempts(0, attempt).build());
+        Job.Builder running = jobs.get(id).toBuilder().setState(JOB_STATE_RUNNING);
+        set(id, running.setAttempts(0, attempt).build());
       }
     }
     Map<Resource, Integer> used = new HashMap<>();

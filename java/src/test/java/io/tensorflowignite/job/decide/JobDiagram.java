@@ -45,13 +45,11 @@ final class JobDiagram {
             targets.forEach(
                 (to, events) ->
                     text.append(
-                        "  "
-                            + MessageText.name(from)
-                            + " --> "
-                            + MessageText.name(to)
-                            + ": "
-                            + String.join(", ", events)
-                            + "\n")));
+                        String.format(
+                            "  %s --> %s: %s\n",
+                            MessageText.name(from),
+                            MessageText.name(to),
+                            String.join(", ", events)))));
     return text.append("  SUCCEEDED --> [*]\n  FAILED --> [*]\n  STOPPED --> [*]\n```\n")
         .toString();
   }

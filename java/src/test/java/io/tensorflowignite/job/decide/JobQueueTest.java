@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.junit.Test;
 
 public class JobQueueTest {
@@ -53,7 +54,7 @@ public class JobQueueTest {
   public void tasksOfJobsThatRunAndOfAdmittedJobsTakeRoom() {
     runs("running", "alice", Map.of("a", 3));
     waits("admitted", 1, 0, Map.of("b", 4));
-    jobs.set(1, jobs.get(1).toBuilder().setAdmittedAt(at(2)).build());
+    change(1, job -> job.setAdmittedAt(at(2)));
     jobs.add(Job.newBuilder().setId("over").setState(JOB_STATE_SUCCEEDED).build());
     waits("large", 10, 0, Map.of("a", 2));
     waits("other", 20, 0, Map.of("b", 1));
@@ -69,10 +70,7 @@ public class JobQueueTest {
     waits("preferred", 1_599, 1, Map.of("a", 1));
     assertAdmitted("preferred");
     assertWaits("normal", 1, "room on node a");
-    demands.clear();
-    jobs.clear();
-    runs("running", "", Map.of("a", 3));
-    waits("normal", 1_000, 0, Map.of("a", 1));
+    jobs.remove(2);
     waits("preferred", 1_601, 1, Map.of("a", 1));
     assertAdmitted("normal");
   }
@@ -105,17 +103,19 @@ public class JobQueueTest {
   @Test
   public void gpusOfAJobThatRunsAreItsWorkers() {
     runs("running", "", Map.of("a", 2));
-    Job.Builder running = jobs.get(0).toBuilder();
-    running.getSpecBuilder().setGpusPerWorker(1);
-    running.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER);
-    jobs.set(0, running.build());
+    change(0, job -> job.getSpecBuilder().setGpusPerWorker(1));
+    change(0, job -> job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER));
     waits("two", 10, 0, Map.of("a", 1));
     demands.get("two").put(Resource.gpus("a"), 2);
     assertWaits("two", 1, "room on node a (1 of 2 GPUs, 2 more needed)");
   }
 
   @Test
-  public void aJobLargerThanANodeIsAdmittedWhenTheNodeIsEmpty() {
+  public void aJobLargerThanANodeIsAdmittedWhenTheNodeIsEmptyOrHasNoLimit() {
+    waits("anywhere", 10, 0, Map.of("of an earlier version", 100));
+    waits("beside it", 20, 0, Map.of("of an earlier version", 100));
+    assertAdmitted("anywhere");
+    assertAdmitted("beside it");
     waits("huge", 10, 0, Map.of("a", 9));
     waits("small", 20, 0, Map.of("a", 1));
     assertAdmitted("huge");
@@ -152,16 +152,16 @@ public class JobQueueTest {
   @Test
   public void aJobThatRestartsKeepsRoomOnTheNodesOfItsNextAttempt() {
     runs("restarting", "", Map.of("gone", 4, "b", 1));
-    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_RESTARTING).build());
+    change(0, job -> job.setState(JOB_STATE_RESTARTING));
     demands.put("restarting", tasks(Map.of("a", 4)));
     waits("waiting", 10, 0, Map.of("a", 1));
     waits("other", 20, 0, Map.of("b", 4));
     assertWaits("waiting", 1, "room on node a (4 of 4 tasks, 1 more needed)");
     assertWaits("other", 2, "room on node b (1 of 4 tasks, 4 more needed)");
     // Its service has not yet observed that a node has left.
-    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_RUNNING).build());
+    change(0, job -> job.setState(JOB_STATE_RUNNING));
     assertWaits("waiting", 1, "room on node a (4 of 4 tasks, 1 more needed)");
-    jobs.set(0, jobs.get(0).toBuilder().setState(JOB_STATE_ENDING).build());
+    change(0, job -> job.setState(JOB_STATE_ENDING));
     assertAdmitted("waiting");
   }
 
@@ -247,9 +247,9 @@ public class JobQueueTest {
     restartsFrom("stays", "a", 0, "a", "b");
     restartsFrom("moves", "old", 0, "a", "b");
     assertEquals(Map.of("moves", "b"), decision().nodes);
-    jobs.set(1, jobs.get(1).toBuilder().setProcessNodeId("b").build());
+    change(1, job -> job.setProcessNodeId("b"));
     assertEquals(Map.of(), decision().nodes);
-    jobs.set(1, jobs.get(1).toBuilder().setState(JOB_STATE_RUNNING).build());
+    change(1, job -> job.setState(JOB_STATE_RUNNING));
     processes.put("moves", Demand.onOneOf(Map.of("a", tasks(Map.of("a", 1)))));
     assertEquals("a node is chosen only between attempts", Map.of(), decision().nodes);
   }
@@ -272,45 +272,35 @@ public class JobQueueTest {
   @Test
   public void anAdmittedProcessWhoseNodeLeftBeforeItsFirstAttemptGetsAnotherNode() {
     waitsForANode("admitted", 10, 0, "a", "b");
-    Job.Builder job = jobs.get(0).toBuilder().setAdmittedAt(at(20)).setProcessNodeId("old");
-    job.getSpecBuilder().setKind(JOB_KIND_ONE);
-    jobs.set(0, job.build());
+    change(0, job -> job.setAdmittedAt(at(20)).setProcessNodeId("old"));
+    change(0, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE));
     assertEquals(Map.of("admitted", "b"), decision().nodes);
-    jobs.set(0, job.setProcessNodeId("a").build());
+    change(0, job -> job.setProcessNodeId("a"));
     assertEquals(Map.of(), decision().nodes);
   }
 
   @Test
   public void aProcessKeepsTheGpusOfItsNodeWhileThePartitionsOfItsCacheMove() {
     waitsForANode("admitted", 10, 2, "a");
-    Job.Builder job = jobs.get(0).toBuilder().setAdmittedAt(at(20)).setProcessNodeId("a");
-    job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(2);
-    jobs.set(0, job.build());
+    change(0, job -> job.setAdmittedAt(at(20)).setProcessNodeId("a"));
+    change(0, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(2));
     processes.remove("admitted");
     demands.remove("admitted");
     waitsForANode("ofAnotherCache", 30, 1, "a");
     assertWaits("ofAnotherCache", 1, "room on node a (2 of 2 GPUs, 1 more needed)");
     jobs.remove(0);
     restartsFrom("restarts", "old", 2, "a");
-    jobs.set(1, jobs.get(1).toBuilder().setProcessNodeId("a").build());
+    change(1, job -> job.setProcessNodeId("a"));
     processes.remove("restarts");
     demands.remove("restarts");
     assertWaits("ofAnotherCache", 1, "room on node a (2 of 2 GPUs, 1 more needed)");
   }
 
   @Test
-  public void aNodeOfAnEarlierVersionHasNoLimit() {
-    waits("large", 10, 0, Map.of("earlier", 100));
-    waits("next", 20, 0, Map.of("earlier", 100));
-    assertAdmitted("large");
-    assertAdmitted("next");
-  }
-
-  @Test
   public void aJobThatCannotBePlacedIsNotInTheQueue() {
     jobs.add(Job.newBuilder().setId("unplaced").setState(JOB_STATE_PENDING).build());
     waits("stopped", 10, 0, Map.of("a", 1));
-    jobs.set(1, jobs.get(1).toBuilder().setStopRequested(true).build());
+    change(1, job -> job.setStopRequested(true));
     assertTrue(decide().isEmpty());
   }
 
@@ -343,6 +333,12 @@ public class JobQueueTest {
                   demands.get(job.getId()).forEach((node, n) -> used.merge(node, n, Integer::sum)));
       assertTrue(used.values().stream().allMatch(tasks -> tasks <= 4));
     }
+  }
+
+  private void change(int index, Consumer<Job.Builder> change) {
+    Job.Builder job = jobs.get(index).toBuilder();
+    change.accept(job);
+    jobs.set(index, job.build());
   }
 
   private void waits(String id, long second, int priority, Map<String, Integer> demand) {
@@ -431,10 +427,10 @@ public class JobQueueTest {
   /** A job with one process on a node that needs another one. */
   private void restartsFrom(String id, String node, int gpus, String... nodes) {
     runs(id, "", Map.of(node, 1));
-    Job.Builder job = jobs.remove(jobs.size() - 1).toBuilder().setState(JOB_STATE_RESTARTING);
-    job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(gpus);
-    job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER);
-    jobs.add(job.build());
+    int last = jobs.size() - 1;
+    change(last, job -> job.setState(JOB_STATE_RESTARTING));
+    change(last, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(gpus));
+    change(last, job -> job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER));
     mayRunOn(id, gpus, nodes);
   }
 

@@ -5,15 +5,20 @@ import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PREDICT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
+import static io.tensorflowignite.v1.JobState.JOB_STATE_STARTING;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_FAILED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.EndProgress;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Gpu;
@@ -107,6 +112,40 @@ final class JobStory {
     return new JobStory(JOB_KIND_PARAMETER_SERVER);
   }
 
+  static JobStory reserving() {
+    return mirrored().observe().is(JOB_STATE_RESERVING);
+  }
+
+  static JobStory starting() {
+    return reserving().all(TASK_STATE_RESERVED).is(JOB_STATE_STARTING);
+  }
+
+  static JobStory running() {
+    return mirrored().runs();
+  }
+
+  static JobStory running(Consumer<JobSpec.Builder> change) {
+    return mirrored().withSpec(change).runs();
+  }
+
+  /** A job in each state in which an attempt goes on. */
+  static List<JobStory> active() {
+    return List.of(reserving(), starting(), running());
+  }
+
+  static TaskStatus.Builder status(TaskState state) {
+    return TaskStatus.newBuilder().setState(state);
+  }
+
+  static TaskStatus.Builder failed(String error) {
+    return status(TASK_STATE_FAILED).setExitCode(1).setError(error);
+  }
+
+  static TaskStatus.Builder atStep(long step, long resumedFrom) {
+    return status(TASK_STATE_RUNNING)
+        .setProgress(Progress.newBuilder().setStep(step).setResumedFromStep(resumedFrom));
+  }
+
   /** Observes a cluster in which an attempt could start, unless the partition map changes. */
   JobStory observe() {
     if (mapChanges) {
@@ -164,7 +203,6 @@ final class JobStory {
     job = row.build();
   }
 
-  /** All events, also those that the row has no more. */
   List<Event> events() {
     List<Event> events = new ArrayList<>(earlier);
     events.addAll(job.getEventsList());
@@ -178,6 +216,45 @@ final class JobStory {
   /** Requires a state. */
   JobStory is(JobState expected) {
     assertEquals(expected, job.getState());
+    return this;
+  }
+
+  /** Requires what the job waits for. */
+  JobStory waitsFor(String expected) {
+    assertEquals(expected, job.getWaitingFor());
+    return this;
+  }
+
+  /** Requires a part of the cause of the job's end. */
+  JobStory cause(String part) {
+    return contains(job.getCause(), part);
+  }
+
+  /** Requires why the newest attempt has ended. */
+  JobStory attemptCause(CauseKind kind, String part) {
+    assertEquals(kind, attempt().getCauseKind());
+    return contains(attempt().getCause(), part);
+  }
+
+  JobStory attemptCause(CauseKind kind) {
+    return attemptCause(kind, "");
+  }
+
+  /** Requires a part of all events, also of those that the row has no more. */
+  JobStory history(String part) {
+    String texts = events().stream().map(Event::getText).collect(Collectors.joining("\n"));
+    return contains(texts, part);
+  }
+
+  /** Requires the numbers of crashes and of failures of nodes in a row. */
+  JobStory counts(int crashes, int nodeFailures) {
+    assertEquals(crashes, job.getCrashes());
+    assertEquals(nodeFailures, job.getNodeFailures());
+    return this;
+  }
+
+  private JobStory contains(String text, String part) {
+    assertTrue(text, text.contains(part));
     return this;
   }
 
@@ -222,16 +299,13 @@ final class JobStory {
   /** A worker reports how far the planned end has come, and the step of the last checkpoint. */
   JobStory worker(int index, long step, boolean saved, long checkpointStep) {
     EndProgress end = EndProgress.newBuilder().setReady(true).setStep(step).setSaved(saved).build();
-    return task(
-        Role.ROLE_WORKER,
-        index,
-        TaskStatus.newBuilder()
-            .setState(TASK_STATE_RUNNING)
-            .setProgress(
-                Progress.newBuilder()
-                    .setStep(Math.max(step, checkpointStep))
-                    .setCheckpointStep(checkpointStep)
-                    .setEnd(end)));
+    Progress progress =
+        Progress.newBuilder()
+            .setStep(Math.max(step, checkpointStep))
+            .setCheckpointStep(checkpointStep)
+            .setEnd(end)
+            .build();
+    return task(Role.ROLE_WORKER, index, status(TASK_STATE_RUNNING).setProgress(progress));
   }
 
   /** A node is stopped: it ends its tasks, says that it leaves, and leaves. */
@@ -284,13 +358,19 @@ final class JobStory {
     return observe();
   }
 
+  /** A node is killed, and another one has the copies of its partitions. */
+  JobStory nodeIsLost(String node) {
+    owners.remove(node(node));
+    return nodeLeaves(node);
+  }
+
   JobStory nodeFails(String node, String why) {
     reports.put(node, report(node).setError(why).build());
     return observe();
   }
 
   JobStory all(TaskState state) {
-    return all(TaskStatus.newBuilder().setState(state));
+    return all(status(state));
   }
 
   JobStory all(TaskStatus.Builder status) {
@@ -301,7 +381,7 @@ final class JobStory {
   }
 
   JobStory task(Role role, int index, TaskState state) {
-    return task(role, index, TaskStatus.newBuilder().setState(state));
+    return task(role, index, status(state));
   }
 
   JobStory task(Role role, int index, TaskStatus.Builder status) {
@@ -322,6 +402,16 @@ final class JobStory {
     return observe();
   }
 
+  /** The nodes of both workers prove the end of the attempt. */
+  JobStory terminates() {
+    return provesTermination(NODE_A, NODE_B);
+  }
+
+  /** From the submission until all tasks run. */
+  JobStory runs() {
+    return observe().startAndRun().is(JOB_STATE_RUNNING);
+  }
+
   JobStory startAndRun() {
     return all(TASK_STATE_RESERVED).all(TASK_STATE_RUNNING);
   }
@@ -331,14 +421,8 @@ final class JobStory {
   }
 
   JobStory crashes(Role role, int index, String error) {
-    return task(
-        role,
-        index,
-        TaskStatus.newBuilder()
-            .setState(TASK_STATE_FAILED)
-            .setExitCode(3)
-            .setError(error)
-            .setTraceback("Traceback …\nValueError: no"));
+    String traceback = "Traceback …\nValueError: no";
+    return task(role, index, failed(error).setExitCode(3).setTraceback(traceback));
   }
 
   Attempt attempt() {

@@ -9,11 +9,11 @@ import static org.junit.Assert.assertNotEquals;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Gpu;
+import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.RoleCount;
 import io.tensorflowignite.v1.Task;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,32 +25,28 @@ public class PlacementTest {
   private final Map<Node, List<Integer>> owners = new LinkedHashMap<>();
 
   public PlacementTest() {
-    owners.put(node("first"), Arrays.asList(0, 3));
-    owners.put(node("second"), Arrays.asList(1, 2));
+    owners.put(node("first"), List.of(0, 3));
+    owners.put(node("second"), List.of(1, 2));
   }
 
   @Test
   public void mirroredJobHasOneWorkerBesideEachOwnerInJoiningOrder() {
     assertEquals(
-        Arrays.asList("worker 0 on first reads [0, 3]", "worker 1 on second reads [1, 2]"),
-        texts(
-            JobSpec.newBuilder()
-                .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
-                .setCache("digits")
-                .build()));
+        List.of("worker 0 on first reads [0, 3]", "worker 1 on second reads [1, 2]"),
+        texts(spec(JOB_KIND_MULTI_WORKER_MIRRORED)));
   }
 
   @Test
   public void parameterServersAreSpreadOverTheNodesAndTheClientIsWithItsService() {
     assertEquals(
-        Arrays.asList(
+        List.of(
             "worker 0 on first reads [0, 3]",
             "worker 1 on second reads [1, 2]",
             "ps 0 on first reads []",
             "ps 1 on second reads []",
             "ps 2 on first reads []",
             "client 0 on service reads []"),
-        texts(JobSpec.newBuilder().setKind(JOB_KIND_PARAMETER_SERVER).setPsCount(3).build()));
+        texts(spec(JOB_KIND_PARAMETER_SERVER).setPsCount(3)));
   }
 
   @Test
@@ -63,19 +59,14 @@ public class PlacementTest {
             "worker 2 on second reads [1]",
             "worker 3 on second reads [2]",
             "worker 4 on third reads [4]"),
-        texts(
-            JobSpec.newBuilder()
-                .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
-                .setWorkersPerNode(2)
-                .build()));
+        texts(spec(JOB_KIND_MULTI_WORKER_MIRRORED).setWorkersPerNode(2)));
   }
 
   @Test
   public void aNodeHasAsManyWorkersAsItHasGpusForThem() {
     Node node =
         node("first").toBuilder().addGpus(gpu("0")).addGpus(gpu("1")).addGpus(gpu("2")).build();
-    JobSpec.Builder spec = JobSpec.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED);
-    spec.setWorkersPerNode(3);
+    JobSpec.Builder spec = spec(JOB_KIND_MULTI_WORKER_MIRRORED).setWorkersPerNode(3);
     Map<Node, List<Integer>> readers = Map.of(node, List.of(0, 1, 2, 3));
     assertEquals(3, place(spec.setGpusPerWorker(1).build(), readers).workers());
     Placement two = place(spec.setGpusPerWorker(2).build(), readers);
@@ -97,11 +88,9 @@ public class PlacementTest {
             "actor 1 on second reads []",
             "learner 0 on first reads []"),
         texts(
-            JobSpec.newBuilder()
-                .setKind(JOB_KIND_CUSTOM)
+            spec(JOB_KIND_CUSTOM)
                 .addRoles(RoleCount.newBuilder().setName("actor").setCount(2))
-                .addRoles(RoleCount.newBuilder().setName("learner").setCount(1))
-                .build()));
+                .addRoles(RoleCount.newBuilder().setName("learner").setCount(1))));
   }
 
   @Test
@@ -125,12 +114,8 @@ public class PlacementTest {
   @Test
   public void jobOfOneProcessReadsAllPartitionsOnItsNode() {
     Map<Node, List<Integer>> readers = Placement.readers(owners, List.of(node("second")));
-    JobSpec spec = JobSpec.newBuilder().setKind(JOB_KIND_ONE).build();
     assertEquals(
-        List.of("worker 0 on second reads [0, 1, 2, 3]"),
-        place(spec, readers).tasks().stream()
-            .map(PlacementTest::text)
-            .collect(Collectors.toList()));
+        List.of("worker 0 on second reads [0, 1, 2, 3]"), texts(spec(JOB_KIND_ONE), readers));
   }
 
   @Test
@@ -146,8 +131,16 @@ public class PlacementTest {
     assertNotEquals(digest, place(spec, owners).digest());
   }
 
-  private List<String> texts(JobSpec spec) {
-    return place(spec, owners).tasks().stream()
+  private static JobSpec.Builder spec(JobKind kind) {
+    return JobSpec.newBuilder().setKind(kind).setCache("digits");
+  }
+
+  private List<String> texts(JobSpec.Builder spec) {
+    return texts(spec, owners);
+  }
+
+  private static List<String> texts(JobSpec.Builder spec, Map<Node, List<Integer>> readers) {
+    return place(spec.build(), readers).tasks().stream()
         .map(PlacementTest::text)
         .collect(Collectors.toList());
   }

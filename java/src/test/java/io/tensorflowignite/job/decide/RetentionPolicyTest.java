@@ -28,9 +28,14 @@ public class RetentionPolicyTest {
   private final Job finished = job("aaaa", JOB_STATE_SUCCEEDED, JobPaths.checkpoints("aaaa"));
 
   @Test
-  public void finishedJobIsDueExactlyWhenItsRetentionEnds() {
-    assertEquals(Collections.emptyList(), due(week, days(7) - 1, finished));
-    assertEquals(Collections.singletonList("aaaa"), due(week, days(7), finished));
+  public void finishedJobIsDueExactlyWhenItsRetentionEndsWhichClientsSee() {
+    assertEquals(List.of(), due(week, days(7) - 1, finished));
+    assertEquals(List.of("aaaa"), due(week, days(7), finished));
+    assertEquals(at(days(7)), week.withExpiry(finished).getKeptUntil());
+    Job running = job("bbbb", JOB_STATE_RUNNING, "");
+    assertEquals(running, week.withExpiry(running));
+    assertEquals(List.of(), due(unlimited, days(10_000), finished));
+    assertFalse(unlimited.withExpiry(finished).hasKeptUntil());
   }
 
   @Test
@@ -46,47 +51,27 @@ public class RetentionPolicyTest {
   }
 
   @Test
-  public void withoutALimitJobsStayAndHaveNoExpiry() {
-    assertEquals(Collections.emptyList(), due(unlimited, days(10_000), finished));
-    assertFalse(unlimited.withExpiry(finished).hasKeptUntil());
-  }
-
-  @Test
-  public void finishedJobHasItsExpiryForClients() {
-    assertEquals(at(days(7)), week.withExpiry(finished).getKeptUntil());
-    Job running = job("bbbb", JOB_STATE_RUNNING, "");
-    assertEquals(running, week.withExpiry(running));
-  }
-
-  @Test
   public void filesThatAnotherJobUsesStayUntilItsEnd() {
     Job running = job("bbbb", JOB_STATE_RUNNING, "ignite://10.0.0.1:10820/jobs/aaaa/checkpoints");
     Job younger = job("cccc", JOB_STATE_FAILED, "ignite:///jobs/aaaa");
-    assertEquals(Collections.emptyList(), due(week, days(1000), finished, running));
+    assertEquals(List.of(), due(week, days(1000), finished, running));
     assertEquals(running, RetentionPolicy.userOf(finished, Arrays.asList(finished, running)).get());
-    assertEquals(Collections.singletonList("cccc"), due(week, days(1000), finished, younger));
+    assertEquals(List.of("cccc"), due(week, days(1000), finished, younger));
     assertFalse(RetentionPolicy.userOf(finished, Arrays.asList(finished, younger)).isPresent());
   }
 
   @Test
-  public void filesThatAnotherJobUsesByAnotherFormOfTheirAddressStay() {
-    for (String address :
-        new String[] {
-          "IGNITE:///jobs/aaaa/c", "ignite:////jobs//aaaa", "ignite://h/x/../jobs/aaaa/"
-        }) {
-      Job other = job("bbbb", JOB_STATE_RUNNING, address);
-      assertEquals(address, Collections.emptyList(), due(week, days(8), finished, other));
+  public void anotherFormOfTheAddressIsAUseAndADirectoryThatLooksAlikeIsNone() {
+    for (String used :
+        List.of("IGNITE:///jobs/aaaa/c", "ignite:////jobs//aaaa", "ignite://h/x/../jobs/aaaa/")) {
+      Job other = job("bbbb", JOB_STATE_RUNNING, used);
+      assertEquals(used, List.of(), due(week, days(8), finished, other));
     }
-  }
-
-  @Test
-  public void directoriesThatOnlyLookAlikeAreNotInUse() {
-    for (String address :
-        new String[] {
-          "/jobs/aaaa", "ignite:///jobs/aaaab/c", "s3://jobs/aaaa", "ignite:///x/jobs/aaaa/c"
-        }) {
-      Job other = job("bbbb", JOB_STATE_RUNNING, address);
-      assertEquals(address, Collections.singletonList("aaaa"), due(week, days(8), finished, other));
+    for (String unused :
+        List.of(
+            "/jobs/aaaa", "ignite:///jobs/aaaab/c", "s3://jobs/aaaa", "ignite:///x/jobs/aaaa/c")) {
+      Job other = job("bbbb", JOB_STATE_RUNNING, unused);
+      assertEquals(unused, List.of("aaaa"), due(week, days(8), finished, other));
     }
   }
 

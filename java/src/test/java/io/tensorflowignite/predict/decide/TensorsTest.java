@@ -1,12 +1,10 @@
 package io.tensorflowignite.predict.decide;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNotEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.ModelSignature;
 import io.tensorflowignite.v1.PredictRequest;
@@ -83,7 +81,7 @@ public class TensorsTest {
   @Test
   public void outputsWithoutTheRowsOfTheBatchAreAFaultOfTheModel() {
     PredictResponse response = response(bytes("y", 1, 2));
-    assertThrows(TensorFlowIgniteException.class, () -> Tensors.split(response, new int[] {1, 1}));
+    assertRefused(() -> Tensors.split(response, new int[] {1, 1}));
   }
 
   @Test
@@ -107,19 +105,16 @@ public class TensorsTest {
   }
 
   private static void requireNotJoined(PredictResponse one, PredictResponse other) {
-    TensorFlowIgniteException error =
-        assertThrows(TensorFlowIgniteException.class, () -> Tensors.join(List.of(one, one, other)));
-    assertEquals(ErrorCode.ERROR_CODE_MODEL_UNUSABLE, error.code());
-    assertTrue(error.getMessage(), error.getMessage().contains("y: int8[2, 2]"));
-    assertTrue(error.getMessage(), error.getMessage().contains("one key at a time"));
+    assertRefused(
+        ErrorCode.ERROR_CODE_MODEL_UNUSABLE,
+        () -> Tensors.join(List.of(one, one, other)),
+        "y: int8[2, 2]",
+        "one key at a time");
   }
 
   private static void refuse(String reason, PredictRequest request) {
-    String text =
-        assertThrows(TensorFlowIgniteException.class, () -> Tensors.verify(request, SIGNATURE))
-            .getMessage();
-    assertTrue(text, text.contains(reason));
-    assertTrue(text, text.contains("takes x: int8[?, 2], s: string[?]"));
+    assertRefused(
+        () -> Tensors.verify(request, SIGNATURE), reason, "takes x: int8[?, 2], s: string[?]");
   }
 
   private static TensorSpec spec(String name, String dtype, long... shape) {

@@ -1,18 +1,15 @@
 package io.tensorflowignite.predict.sql;
 
+import static io.tensorflowignite.base.Refusals.assertRefused;
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertThrows;
-import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Tensor;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import org.junit.Test;
-import org.junit.function.ThrowingRunnable;
 
 public class RowOutputTest {
   @Test
@@ -36,18 +33,13 @@ public class RowOutputTest {
   @Test
   public void anOutputThatDoesNotFitIsRefusedWithTheFunctionThatTakesIt() {
     Tensor picture = floats(List.of(1L, 2L, 2L), 1, 2, 3, 4);
-    refuse("is float32[2, 2] for a row", () -> RowOutput.number(picture));
-    refuse("Call TF_PREDICT_ARRAY", () -> RowOutput.number(floats(List.of(1L, 0L))));
+    assertRefused(() -> RowOutput.number(picture), "is float32[2, 2] for a row");
+    assertRefused(() -> RowOutput.number(floats(List.of(1L, 0L))), "Call TF_PREDICT_ARRAY");
     Tensor ids = tensor("int8", 1L, 2L).setData(ByteString.copyFrom(new byte[] {7, 9})).build();
-    refuse("Call TF_PREDICT_ARRAY", () -> RowOutput.number(ids));
-    refuse("Call TF_PREDICT_TEXT", () -> RowOutput.number(texts("a")));
-    refuse("Call TF_PREDICT_ARRAY", () -> RowOutput.text(texts("a", "b")));
-    refuse("Call TF_PREDICT or", () -> RowOutput.text(floats(List.of(1L), 1)));
-  }
-
-  private static void refuse(String text, ThrowingRunnable call) {
-    String message = assertThrows(TensorFlowIgniteException.class, call).getMessage();
-    assertTrue(message, message.contains(text));
+    assertRefused(() -> RowOutput.number(ids), "Call TF_PREDICT_ARRAY");
+    assertRefused(() -> RowOutput.number(texts("a")), "Call TF_PREDICT_TEXT");
+    assertRefused(() -> RowOutput.text(texts("a", "b")), "Call TF_PREDICT_ARRAY");
+    assertRefused(() -> RowOutput.text(floats(List.of(1L), 1)), "Call TF_PREDICT or");
   }
 
   private static Tensor floats(List<Long> shape, float... values) {

@@ -29,11 +29,7 @@ public class StartingServersTest {
     assertFalse(servers.areAwaited(List.of("a", "b"), FIRST + LIMIT));
     assertTrue(servers.areAwaited(List.of("b"), FIRST + 2 * LIMIT - 1));
     assertFalse(servers.areAwaited(List.of("b"), FIRST + 2 * LIMIT));
-  }
-
-  @Test
-  public void aServerWhoseServiceStartsAgainIsWaitedForAgain() {
-    servers.areAwaited(List.of("a"), FIRST);
+    // A server whose service starts again is waited for again.
     servers.clear();
     assertTrue(servers.areAwaited(List.of("a"), FIRST + LIMIT));
   }

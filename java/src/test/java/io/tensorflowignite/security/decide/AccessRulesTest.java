@@ -1,12 +1,10 @@
 package io.tensorflowignite.security.decide;
 
-import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
-import java.util.Arrays;
-import java.util.Collections;
+import java.util.List;
 import org.junit.Test;
 
 public class AccessRulesTest {
@@ -15,68 +13,60 @@ public class AccessRulesTest {
   private static final Principal ROOT = new Principal("root", Principal.Kind.CERTIFICATE);
 
   private final AccessRules access =
-      AccessRules.of(
-          Arrays.asList(
-              "alice submit,watch",
-              "alice read images*",
-              "etl read,write raw_?",
-              "* files-read /models/*",
-              "etl files /models/etl/*",
-              "root all"));
+      rules(
+          "alice submit,watch",
+          "alice read images*",
+          "etl read,write raw_?",
+          "* files-read /models/*",
+          "etl files /models/etl/*",
+          "root all");
 
-  @Test
-  public void aRuleGrantsItsPermissionsToItsPrincipal() {
-    assertTrue(access.allows(ALICE, Permission.SUBMIT, null));
-    assertTrue(access.allows(ALICE, Permission.WATCH, null));
-    assertTrue(access.allows(ALICE, Permission.READ, "images"));
-    assertTrue(access.allows(ALICE, Permission.READ, "images.2026"));
-    assertTrue(access.allows(ETL, Permission.WRITE, "raw_1"));
+  private static AccessRules rules(String... rules) {
+    return AccessRules.of(List.of(rules));
   }
 
   @Test
-  public void everythingElseIsDenied() {
-    assertFalse(access.allows(ALICE, Permission.STOP, null));
-    assertFalse(access.allows(ALICE, Permission.WRITE, "images"));
-    assertFalse(access.allows(ALICE, Permission.READ, "image"));
-    assertFalse(access.allows(ALICE, Permission.READ, "my-images"));
-    assertFalse(access.allows(ETL, Permission.READ, "raw_12"));
-    assertFalse(access.allows(ETL, Permission.SUBMIT, null));
-    assertFalse(access.allows(ALICE, Permission.FILES, "/models/a"));
-  }
-
-  @Test
-  public void aStarIsEveryAuthenticatedPrincipal() {
-    assertTrue(access.allows(ALICE, Permission.FILES_READ, "/models/a"));
-    assertTrue(access.allows(ETL, Permission.FILES_READ, "/models/a"));
-    assertFalse(access.allows(Principal.ANYONE, Permission.FILES_READ, "/models/a"));
-    assertFalse(
-        access.allows(
-            new Principal("task", Principal.Kind.TASK), Permission.FILES_READ, "/models/a"));
-  }
-
-  @Test
-  public void allIsEverything() {
+  public void aRuleGrantsItsPermissionsToItsPrincipalAndEverythingElseIsDenied() {
+    assertAllows(ALICE, Permission.SUBMIT, (String) null);
+    assertAllows(ALICE, Permission.WATCH, (String) null);
+    assertAllows(ALICE, Permission.READ, "images", "images.2026");
+    assertDenies(ALICE, Permission.READ, "image", "my-images");
+    assertDenies(ALICE, Permission.STOP, (String) null);
+    assertDenies(ALICE, Permission.WRITE, "images");
+    assertAllows(ETL, Permission.WRITE, "raw_1");
+    assertDenies(ETL, Permission.READ, "raw_12");
+    assertDenies(ETL, Permission.SUBMIT, (String) null);
+    // A star is every authenticated principal; a directory's pattern is all below it, too.
+    assertAllows(ALICE, Permission.FILES_READ, "/models", "/models/a", "/models/a/b/c");
+    assertDenies(ALICE, Permission.FILES_READ, "/modelsX", "/");
+    assertDenies(ALICE, Permission.FILES, "/models/a");
+    assertDenies(Principal.ANYONE, Permission.FILES_READ, "/models/a");
+    assertDenies(new Principal("task", Principal.Kind.TASK), Permission.FILES_READ, "/models/a");
+    // Who may write files may read them.
+    assertAllows(ETL, Permission.FILES_READ, "/models/a", "/models/etl/x");
+    assertAllows(ETL, Permission.FILES, "/models/etl");
+    assertDenies(ETL, Permission.FILES, "/models");
     for (Permission permission : Permission.values()) {
-      assertTrue(access.allows(ROOT, permission, "/or a cache"));
+      assertAllows(ROOT, permission, "/or a cache");
     }
   }
 
-  @Test
-  public void aDirectorysPatternIsTheDirectoryAndAllBelowIt() {
-    assertTrue(access.allows(ALICE, Permission.FILES_READ, "/models"));
-    assertTrue(access.allows(ALICE, Permission.FILES_READ, "/models/a/b/c"));
-    assertFalse(access.allows(ALICE, Permission.FILES_READ, "/modelsX"));
-    assertFalse(access.allows(ALICE, Permission.FILES_READ, "/"));
-    assertTrue(access.allows(ETL, Permission.FILES, "/models/etl"));
-    assertFalse(access.allows(ETL, Permission.FILES, "/models"));
+  private void assertAllows(Principal principal, Permission permission, String... names) {
+    for (String name : names) {
+      assertTrue(principal + " " + name, access.allows(principal, permission, name));
+    }
+  }
+
+  private void assertDenies(Principal principal, Permission permission, String... names) {
+    for (String name : names) {
+      assertFalse(principal + " " + name, access.allows(principal, permission, name));
+    }
   }
 
   @Test
   public void aDirectorysNameAloneGrantsNothingBelowIt() {
     AccessRules some =
-        AccessRules.of(
-            Arrays.asList(
-                "alice files /", "alice files /a", "alice files /b/*", "alice files /c*"));
+        rules("alice files /", "alice files /a", "alice files /b/*", "alice files /c*");
     assertTrue(some.allows(ALICE, Permission.FILES, "/a"));
     assertFalse(some.allowsBelow(ALICE, Permission.FILES, "/"));
     assertFalse(some.allowsBelow(ALICE, Permission.FILES, "/a"));
@@ -86,23 +76,15 @@ public class AccessRulesTest {
     assertFalse(some.allowsBelow(ETL, Permission.FILES, "/b"));
     assertFalse(access.allowsBelow(ALICE, Permission.FILES_READ, "/"));
     assertTrue(access.allowsBelow(ROOT, Permission.FILES, "/"));
-    AccessRules ends = AccessRules.of(Collections.singletonList("alice files /a/*.h5"));
-    assertFalse(ends.allowsBelow(ALICE, Permission.FILES, "/a/x.h5"));
-    AccessRules inside = AccessRules.of(Collections.singletonList("alice files /a?"));
-    assertFalse(inside.allowsBelow(ALICE, Permission.FILES, "/ab"));
-    AccessRules all = AccessRules.of(Collections.singletonList("alice files /*"));
-    assertTrue(all.allowsBelow(ALICE, Permission.FILES, "/"));
-    assertTrue(AccessRules.of(Collections.emptyList()).allowsBelow(ALICE, Permission.FILES, "/"));
-  }
-
-  @Test
-  public void permissionToWriteFilesIncludesReading() {
-    assertTrue(access.allows(ETL, Permission.FILES_READ, "/models/etl/x"));
+    assertFalse(rules("alice files /a/*.h5").allowsBelow(ALICE, Permission.FILES, "/a/x.h5"));
+    assertFalse(rules("alice files /a?").allowsBelow(ALICE, Permission.FILES, "/ab"));
+    assertTrue(rules("alice files /*").allowsBelow(ALICE, Permission.FILES, "/"));
+    assertTrue(rules().allowsBelow(ALICE, Permission.FILES, "/"));
   }
 
   @Test
   public void directoriesOnThePathToAllowedFilesAreVisible() {
-    AccessRules deep = AccessRules.of(Collections.singletonList("alice files /a/b/*"));
+    AccessRules deep = rules("alice files /a/b/*");
     assertTrue(deep.leadsThrough(ALICE, "/"));
     assertTrue(deep.leadsThrough(ALICE, "/a"));
     assertFalse(deep.leadsThrough(ALICE, "/b"));
@@ -112,14 +94,14 @@ public class AccessRulesTest {
 
   @Test
   public void aPatternIsNoRegularExpression() {
-    AccessRules dots = AccessRules.of(Collections.singletonList("alice read a.b+(c)"));
+    AccessRules dots = rules("alice read a.b+(c)");
     assertTrue(dots.allows(ALICE, Permission.READ, "a.b+(c)"));
     assertFalse(dots.allows(ALICE, Permission.READ, "axb+(c)"));
   }
 
   @Test
   public void withoutRulesEveryPrincipalMayDoEverything() {
-    AccessRules none = AccessRules.of(Collections.emptyList());
+    AccessRules none = rules();
     for (Permission permission : Permission.values()) {
       assertTrue(none.allows(ALICE, permission, "x"));
       assertFalse(none.allows(Principal.ANYONE, permission, "x"));
@@ -129,7 +111,7 @@ public class AccessRulesTest {
   @Test
   public void invalidRulesAreRejectedWithTheCorrectForm() {
     for (String wrong :
-        Arrays.asList(
+        List.of(
             "alice",
             "",
             "alice raed images",
@@ -141,16 +123,11 @@ public class AccessRulesTest {
             "alice files //models/*",
             "alice files /models/../jobs/*",
             "root all images*")) {
-      String text =
-          assertThrows(
-                  IllegalArgumentException.class,
-                  () -> AccessRules.of(Collections.singletonList(wrong)))
-              .getMessage();
+      String text = assertThrows(IllegalArgumentException.class, () -> rules(wrong)).getMessage();
       assertTrue(text, text.startsWith("TensorFlowService.access: the rule '" + wrong + "'"));
       assertTrue(text, text.contains("PRINCIPAL PERMISSIONS [PATTERN]"));
       assertTrue(text, text.contains("files-read"));
       assertTrue(text, text.endsWith("Change this rule in the configuration."));
     }
-    assertEquals("files-read", Permission.FILES_READ.toString());
   }
 }

@@ -1,6 +1,5 @@
 package io.tensorflowignite.security.tls;
 
-import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNotEquals;
@@ -16,6 +15,7 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.util.CertificateUtils;
 import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.Refusals;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.TlsSettings;
 import java.io.InputStream;
@@ -101,16 +101,7 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void protocols12And13AreSpoken() throws Exception {
-    try (TlsServer server = server(AUTO)) {
-      for (String protocol : new String[] {"TLSv1.2", "TLSv1.3"}) {
-        assertEquals(protocol, server.handshake(ours.certificate(), protocol).getProtocol());
-      }
-    }
-  }
-
-  @Test
-  public void protocol11IsRefusedByTheServerItself() throws Exception {
+  public void protocols12And13AreSpokenAnd11IsRefusedByTheServerItself() throws Exception {
     // A hand-made hello of TLS 1.1, which Java's client cannot send.
     String hello =
         "1603010031" // record: handshake, 49 bytes
@@ -119,6 +110,11 @@ public class NodeTlsTest {
             + "00" // no session
             + "0006c013002f0035" // suites that TLS 1.1 and the server's key allow
             + "0100"; // no compression
+    try (TlsServer server = server(AUTO)) {
+      for (String protocol : new String[] {"TLSv1.2", "TLSv1.3"}) {
+        assertEquals(protocol, server.handshake(ours.certificate(), protocol).getProtocol());
+      }
+    }
     try (TlsServer server = server(AUTO);
         Socket socket = new Socket("127.0.0.1", server.port())) {
       socket.setSoTimeout(TIMEOUT_S * 1000);
@@ -126,7 +122,8 @@ public class NodeTlsTest {
       byte[] alert = new byte[7];
       ByteStreams.readFully(socket.getInputStream(), alert);
       assertEquals("an alert", 21, alert[0]);
-      assertArrayEquals("fatal, protocol_version", new byte[] {2, 70}, tail(alert));
+      assertEquals("fatal", 2, alert[5]);
+      assertEquals("protocol_version", 70, alert[6]);
     }
   }
 
@@ -169,25 +166,16 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void callersVerifiedCertificateIsInTheContextOfItsCalls() throws Exception {
+  public void callersVerifiedCertificateIsInTheContextOfItsCallsIfTheSettingAsksForOne()
+      throws Exception {
     X509Certificate callers = ours.sign("etl", callersKeys.getPublic(), DAY);
     try (TlsServer server = server(MUTUAL)) {
       assertEquals("CN=etl", server.name(ours, callersKeys.getPrivate(), callers));
-    }
-  }
-
-  @Test
-  public void callerWithoutACertificateIsServedAndTheContextHasNone() throws Exception {
-    try (TlsServer server = server(MUTUAL)) {
       assertEquals(TlsServer.NOBODY, server.name(ours, null, null));
     }
-  }
-
-  @Test
-  public void callerIsNotAskedForACertificateUnlessTheSettingSaysSo() throws Exception {
-    X509Certificate callers = foreign.sign("etl", callersKeys.getPublic(), DAY);
+    X509Certificate stranger = foreign.sign("etl", callersKeys.getPublic(), DAY);
     try (TlsServer server = server(AUTO)) {
-      assertEquals(TlsServer.NOBODY, server.name(ours, callersKeys.getPrivate(), callers));
+      assertEquals(TlsServer.NOBODY, server.name(ours, callersKeys.getPrivate(), stranger));
     }
   }
 
@@ -229,25 +217,18 @@ public class NodeTlsTest {
   }
 
   @Test
-  public void anotherFactoryIsUsedUnchanged() throws Exception {
-    SslContextFactory stores = stores(DAY);
-    try (TlsServer server =
-        server(
-            AUTO,
-            none(),
-            new SslContextFactory() {
-              @Override
-              public javax.net.ssl.SSLContext create() {
-                return stores.create();
-              }
-            })) {
-      assertEquals("CN=node", server.shown(ours).getSubjectX500Principal().getName());
-    }
-  }
-
-  @Test
   public void nodesOwnFilesComeBeforeIgnitesFactoryAndOffBeforeBoth() throws Exception {
     SslContextFactory factory = stores(DAY);
+    SslContextFactory another =
+        new SslContextFactory() {
+          @Override
+          public javax.net.ssl.SSLContext create() {
+            return factory.create();
+          }
+        };
+    try (TlsServer server = server(AUTO, none(), another)) {
+      assertEquals("CN=node", server.shown(ours).getSubjectX500Principal().getName());
+    }
     TestAuthority.write(certificate, ours.sign("files", keys.getPublic(), DAY));
     try (TlsServer server = server(AUTO, files(), factory)) {
       assertEquals("CN=files", server.shown(ours).getSubjectX500Principal().getName());
@@ -303,11 +284,9 @@ public class NodeTlsTest {
           "-----BEGIN ENCRYPTED PRIVATE KEY-----\nZm9vYmFy\n-----END ENCRYPTED PRIVATE KEY-----\n"
         }) {
       Files.writeString(key, text);
-      Exception refused =
-          assertRefused(() -> server(AUTO), key + " holds no such key", "BEGIN PRIVATE KEY");
-      for (Throwable e = refused; e != null; e = e.getCause()) {
-        assertFalse(e.toString(), e.toString().contains("Zm9v"));
-      }
+      assertNotQuoted(
+          "Zm9v",
+          assertRefused(() -> server(AUTO), key + " holds no such key", "BEGIN PRIVATE KEY"));
     }
   }
 
@@ -320,11 +299,9 @@ public class NodeTlsTest {
     assertRefused(() -> tls(MUTUAL, none(), anybody), "verifies no certificates");
     SslContextFactory closed = stores(DAY);
     closed.setKeyStorePassword("another one".toCharArray());
-    Exception refused =
-        assertRefused(() -> tls(AUTO, none(), closed), keyStore + " cannot be read");
-    for (Throwable e = refused; e != null; e = e.getCause()) {
-      assertFalse(e.toString(), e.toString().contains("another one"));
-    }
+    assertNotQuoted(
+        "another one",
+        assertRefused(() -> tls(AUTO, none(), closed), keyStore + " cannot be read"));
   }
 
   @Test
@@ -341,9 +318,7 @@ public class NodeTlsTest {
       "keytool -importcert -noprompt -alias ca -file ca.pem"
     };
     assertRefused(() -> tls(AUTO, none(), empty), texts);
-    Exception refused =
-        assertThrows(TensorFlowIgniteException.class, () -> NodeTls.checkStores(empty, "n"));
-    assertTrue(refused.getMessage(), refused.getMessage().contains(texts[0]));
+    Refusals.assertRefused(() -> NodeTls.checkStores(empty, "n"), texts[0]);
   }
 
   @Test
@@ -359,8 +334,11 @@ public class NodeTlsTest {
             () -> peers.verifyPeerCertificate(new X509Certificate[] {alice}, "EC", (Socket) null));
     assertTrue(refused.getMessage(), refused.getMessage().contains("CN=alice is for clients only"));
     assertEquals("TLS", NodeTls.betweenNodes(files()).getProtocol());
-    assertMissing("tensorflow.ignite.tls.ca", new PemFiles(certificate, key, null));
-    assertMissing("tensorflow.ignite.tls.certificate", none());
+    Refusals.assertRefused(
+        () -> NodeTls.betweenNodes(new PemFiles(certificate, key, null)),
+        "tensorflow.ignite.tls.ca is not set");
+    Refusals.assertRefused(
+        () -> NodeTls.betweenNodes(none()), "tensorflow.ignite.tls.certificate is not set");
   }
 
   @Test
@@ -385,12 +363,6 @@ public class NodeTlsTest {
     try (NodeTls tls = tls(AUTO, new PemFiles(certificate, key, null), null)) {
       assertEquals(ImmutableMap.of("TENSORFLOW_IGNITE_TLS", "true"), tls.taskEnvironment());
     }
-  }
-
-  private static void assertMissing(String setting, PemFiles files) {
-    Exception refused =
-        assertThrows(TensorFlowIgniteException.class, () -> NodeTls.betweenNodes(files));
-    assertTrue(refused.getMessage(), refused.getMessage().contains(setting + " is not set"));
   }
 
   private static X509Certificate read(Path file) throws Exception {
@@ -441,12 +413,14 @@ public class NodeTlsTest {
     return refused;
   }
 
+  private static void assertNotQuoted(String secret, Exception refused) {
+    for (Throwable e = refused; e != null; e = e.getCause()) {
+      assertFalse(e.toString(), e.toString().contains(secret));
+    }
+  }
+
   private static void assertUnavailable(ThrowingRunnable call) {
     StatusRuntimeException failed = assertThrows(StatusRuntimeException.class, call);
     assertEquals(failed.toString(), Status.Code.UNAVAILABLE, failed.getStatus().getCode());
-  }
-
-  private static byte[] tail(byte[] alert) {
-    return new byte[] {alert[5], alert[6]};
   }
 }

@@ -40,31 +40,28 @@ public class ServingJsonTest {
 
   @Test
   public void rowsBecomeABatch() {
-    PredictJson found = parse("{\"instances\": [[1, 2.5], [-3e0, 4]]}", FLOATS);
+    PredictJson found = parse("{'instances': [[1, 2.5], [-3e0, 4]]}", FLOATS);
     assertTrue(found.isByRow);
     assertEquals(List.of(2L, 2L), shape(found.inputs.get("x")));
     assertEquals(List.of(1f, 2.5f, -3f, 4f), floats(found.inputs.get("x")));
-    assertEquals(List.of(3L), shape(parse("{\"instances\": [1, 2, 3]}", FLOATS).inputs.get("x")));
+    assertEquals(List.of(3L), shape("{'instances': [1, 2, 3]}", FLOATS));
   }
 
   @Test
   public void columnsBecomeABatch() {
-    PredictJson found = parse("{\"inputs\": {\"x\": [[1], [2]], \"s\": [\"a\", \"b\"]}}", BOTH);
+    PredictJson found = parse("{'inputs': {'x': [[1], [2]], 's': ['a', 'b']}}", BOTH);
     assertFalse(found.isByRow);
     assertEquals(List.of(2L, 1L), shape(found.inputs.get("x")));
     assertEquals(List.of("a", "b"), strings(found.inputs.get("s")));
-    assertEquals(List.of(2L), shape(parse("{\"inputs\": [1, 2]}", FLOATS).inputs.get("x")));
-    assertEquals(
-        List.of(2L), shape(parse("{\"inputs\": {\"x\": [1, 2]}}", FLOATS).inputs.get("x")));
+    assertEquals(List.of(2L), shape("{'inputs': [1, 2]}", FLOATS));
+    assertEquals(List.of(2L), shape("{'inputs': {'x': [1, 2]}}", FLOATS));
   }
 
   @Test
   public void rowsOfSeveralInputsAreObjects() {
     PredictJson found =
         parse(
-            "{\"instances\": [{\"x\": [1, 2], \"s\": \"a\"},"
-                + " {\"s\": {\"b64\": \"/w==\"}, \"x\": [3, 4]}]}",
-            BOTH);
+            "{'instances': [{'x': [1, 2], 's': 'a'}, {'s': {'b64': '/w=='}, 'x': [3, 4]}]}", BOTH);
     assertEquals(List.of(2L, 2L), shape(found.inputs.get("x")));
     assertEquals(2, found.inputs.get("s").getStringValCount());
     assertEquals((byte) 0xFF, found.inputs.get("s").getStringVal(1).byteAt(0));
@@ -72,20 +69,17 @@ public class ServingJsonTest {
 
   @Test
   public void bytesOfOneInputNeedNoName() {
-    PredictJson found = parse("{\"instances\": [{\"b64\": \"YQ==\"}, \"b\"]}", WORDS);
+    PredictJson found = parse("{'instances': [{'b64': 'YQ=='}, 'b']}", WORDS);
     assertEquals(List.of("a", "b"), strings(found.inputs.get("s")));
-    assertEquals(
-        List.of("a", "b"),
-        strings(parse("{\"instances\": [{\"s\": \"a\"}, {\"s\": \"b\"}]}", WORDS).inputs.get("s")));
-    assertEquals(
-        List.of("a"), strings(parse("{\"inputs\": {\"b64\": \"YQ==\"}}", WORDS).inputs.get("s")));
+    assertEquals(List.of("a", "b"), strings("{'instances': [{'s': 'a'}, {'s': 'b'}]}", WORDS));
+    assertEquals(List.of("a"), strings("{'inputs': {'b64': 'YQ=='}}", WORDS));
   }
 
   @Test
   public void theSignatureMayStandAnywhere() {
-    assertEquals("other", name("{\"instances\": [{\"x\": 1}], \"signature_name\": \"other\"}"));
-    assertEquals("", name("{\"inputs\": {\"signature_name\": \"no\"}}"));
-    assertError("'signature_name' key must be a string", () -> name("{\"signature_name\": 7}"));
+    assertEquals("other", name("{'instances': [{'x': 1}], 'signature_name': 'other'}"));
+    assertEquals("", name("{'inputs': {'signature_name': 'no'}}"));
+    assertError("'signature_name' key must be a string", () -> name("{'signature_name': 7}"));
   }
 
   @Test
@@ -106,95 +100,90 @@ public class ServingJsonTest {
   @Test
   public void badBodiesAreRefusedWithTheTextsOfServing() {
     assertRejected("", FLOATS, "JSON Parse error: The document is empty");
-    assertRejected("{\"instances\": [1,, 2]}", FLOATS, "JSON Parse error: ", " at offset: ");
-    assertRejected("{\"instances\": [1", FLOATS, "JSON Parse error: ", " at offset: ");
+    assertRejected("{'instances': [1,, 2]}", FLOATS, "JSON Parse error: ", " at offset: ");
+    assertRejected("{'instances': [1", FLOATS, "JSON Parse error: ", " at offset: ");
     assertRejected("[1]", FLOATS, "JSON Value: [...] Is not object");
     assertRejected("{}", FLOATS, "Missing 'inputs' or 'instances' key");
-    assertRejected("{\"inputs\": 1, \"instances\": [1]}", FLOATS, "expecting only one of 'inputs'");
-    assertRejected("{\"instances\": 7}", FLOATS, "Expecting 'instances' to be an list/array");
-    assertRejected("{\"instances\": []}", FLOATS, "No values in 'instances' array");
-    assertRejected("{\"instances\": [1]}", BOTH, "instances is a plain list, but expecting list");
-    assertRejected("{\"inputs\": [1]}", BOTH, "inputs is a plain value/list, but expecting");
-    assertRejected("{\"inputs\": {\"x\": 1}}", BOTH, "Missing named input: s in 'inputs' object.");
+    assertRejected("{'inputs': 1, 'instances': [1]}", FLOATS, "expecting only one of 'inputs'");
+    assertRejected("{'instances': 7}", FLOATS, "Expecting 'instances' to be an list/array");
+    assertRejected("{'instances': []}", FLOATS, "No values in 'instances' array");
+    assertRejected("{'instances': [1]}", BOTH, "instances is a plain list, but expecting list");
+    assertRejected("{'inputs': [1]}", BOTH, "inputs is a plain value/list, but expecting");
+    assertRejected("{'inputs': {'x': 1}}", BOTH, "Missing named input: s in 'inputs' object.");
     assertRejected(
-        "{\"instances\": [{\"x\": 1}]}",
+        "{'instances': [{'x': 1}]}",
         BOTH,
         "Failed to process element: 0 of 'instances' list. JSON object: {...} keys must be equal"
             + " to: s,x");
     assertRejected(
-        "{\"instances\": [{\"y\": 1}]}",
+        "{'instances': [{'y': 1}]}",
         FLOATS,
         "Failed to process element: 0 key: y of 'instances' list. Error: INVALID_ARGUMENT: JSON"
             + " object: does not have named input: y");
     assertRejected(
-        "{\"instances\": [{\"x\": 1}, 2]}", FLOATS, "Expecting object but got list at item 1");
+        "{'instances': [{'x': 1}, 2]}", FLOATS, "Expecting object but got list at item 1");
     assertRejected(
-        "{\"instances\": [1, {\"x\": 1}]}",
-        FLOATS,
-        "Expecting value/list but got object at item 1");
+        "{'instances': [1, {'x': 1}]}", FLOATS, "Expecting value/list but got object at item 1");
   }
 
   @Test
   public void nothingFollowsTheDocument() {
     String follows =
         "JSON Parse error: The document root must not be followed by other values. at offset: ";
-    String instances = "{\"instances\": [1]}";
+    String instances = "{'instances': [1]}";
     parse(instances + " \r\n\t", FLOATS);
     for (String garbage : List.of("garbage", "{}", "]", "}", ",", "1", "\"")) {
       assertRejected(instances + " " + garbage, FLOATS, follows + "19");
       assertError(follows + "3", () -> name("{} " + garbage));
-      assertError(follows + "24", () -> examples("{\"examples\": [{\"f\": 1}]}" + garbage));
+      assertError(follows + "24", () -> examples("{'examples': [{'f': 1}]}" + garbage));
     }
-    assertRejected("{\"inputs\": {\"x\": [1]}} 7", FLOATS, follows + "23");
+    assertRejected("{'inputs': {'x': [1]}} 7", FLOATS, follows + "23");
   }
 
   @Test
   public void wrongShapesAreNamed() {
     assertRejected(
-        "{\"instances\": [[1, 2], [1]]}",
+        "{'instances': [[1, 2], [1]]}",
         FLOATS,
         "Failed to process element: 1 of 'instances' list. Error: INVALID_ARGUMENT: Expecting"
             + " tensor size: 2 but got: 1");
     assertRejected(
-        "{\"instances\": [[[1, 2]], [[1], [2]]]}", FLOATS, "Expecting shape [1,2] but got: [2,1]");
+        "{'instances': [[[1, 2]], [[1], [2]]]}", FLOATS, "Expecting shape [1,2] but got: [2,1]");
     assertRejected(
-        "{\"inputs\": [[1, 2], [1]]}",
+        "{'inputs': [[1, 2], [1]]}",
         FLOATS,
         "Encountered list at unexpected size: 1 at level: 1 expected size: 2");
     assertRejected(
-        "{\"inputs\": [1, [2]]}", FLOATS, "Encountered list at unexpected level: 1 expected < 1");
+        "{'inputs': [1, [2]]}", FLOATS, "Encountered list at unexpected level: 1 expected < 1");
     assertRejected(
-        "{\"inputs\": [[1], 2]}",
+        "{'inputs': [[1], 2]}",
         FLOATS,
         "JSON Value: 2 found at incorrect level: 2 in the JSON DOM. Expected at level: 2");
-    assertRejected(
-        "{\"inputs\": " + "[".repeat(70) + "]".repeat(70) + "}", FLOATS, "nesting depth");
+    assertRejected("{'inputs': " + "[".repeat(70) + "]".repeat(70) + "}", FLOATS, "nesting depth");
   }
 
   @Test
   public void wrongTypesAndNumbersThatAreNotFiniteAreNamed() {
     assertRejected(
-        "{\"inputs\": [\"a\"]}",
+        "{'inputs': ['a']}",
         FLOATS,
         "JSON Value: \"a\" Type: String is not of expected type: float");
-    assertRejected("{\"inputs\": [null]}", FLOATS, "Type: Null is not of expected type: float");
-    assertRejected("{\"inputs\": [1e999]}", FLOATS, "JSON Value: 1e999 Type: Number is not");
-    assertRejected("{\"inputs\": [NaN]}", FLOATS, "JSON Parse error: ");
+    assertRejected("{'inputs': [null]}", FLOATS, "Type: Null is not of expected type: float");
+    assertRejected("{'inputs': [1e999]}", FLOATS, "JSON Value: 1e999 Type: Number is not");
+    assertRejected("{'inputs': [NaN]}", FLOATS, "JSON Parse error: ");
+    assertRejected("{'inputs': [1.5]}", signature("n", DataType.DT_INT32), "expected type: int32");
+    assertRejected("{'inputs': [300]}", signature("n", DataType.DT_UINT8), "expected type: uint8");
     assertRejected(
-        "{\"inputs\": [1.5]}", signature("n", DataType.DT_INT32), "expected type: int32");
-    assertRejected(
-        "{\"inputs\": [300]}", signature("n", DataType.DT_UINT8), "expected type: uint8");
-    assertRejected(
-        "{\"inputs\": [9223372036854775808]}",
+        "{'inputs': [9223372036854775808]}",
         signature("n", DataType.DT_INT64),
         "JSON Value: 9223372036854775808 Type: Number is not of expected type: int64");
-    assertRejected("{\"inputs\": [7]}", WORDS, "Type: Number is not of expected type: string");
-    assertRejected("{\"inputs\": [{\"b64\": 7}]}", WORDS, "not formatted correctly for base64");
-    assertRejected("{\"inputs\": [{\"b64\": \"?\"}]}", WORDS, "Unable to base64 decode");
+    assertRejected("{'inputs': [7]}", WORDS, "Type: Number is not of expected type: string");
+    assertRejected("{'inputs': [{'b64': 7}]}", WORDS, "not formatted correctly for base64");
+    assertRejected("{'inputs': [{'b64': '?'}]}", WORDS, "Unable to base64 decode");
     StatusRuntimeException error =
         assertThrows(
             StatusRuntimeException.class,
-            () -> parse("{\"inputs\": [7]}", signature("h", DataType.DT_HALF)));
+            () -> parse("{'inputs': [7]}", signature("h", DataType.DT_HALF)));
     assertEquals(Status.Code.UNIMPLEMENTED, error.getStatus().getCode());
   }
 
@@ -213,8 +202,7 @@ public class ServingJsonTest {
     assertEquals(
         "{\"outputs\":[[1.0,0.25],[NaN,-3.0]]}", AnswerJson.outputs(Map.of("y", shares), false));
     assertEquals(
-        "{\"predictions\":[{\"s_bytes\":{\"b64\":\"YSI=\"},\"y\":[1.0,0.25]},"
-            + "{\"s_bytes\":{\"b64\":\"w6Q=\"},\"y\":[NaN,-3.0]}]}",
+        "{\"predictions\":[{\"s_bytes\":{\"b64\":\"YSI=\"},\"y\":[1.0,0.25]},{\"s_bytes\":{\"b64\":\"w6Q=\"},\"y\":[NaN,-3.0]}]}",
         AnswerJson.outputs(Map.of("y", shares, "s_bytes", words), true));
     assertEquals(
         "{\"outputs\":{\"s\":[\"a\\\"\",\"ä\"],\"y\":[[1.0,0.25],[NaN,-3.0]]}}",
@@ -253,21 +241,20 @@ public class ServingJsonTest {
 
   @Test
   public void examplesHaveFeatures() {
-    Input input =
-        examples("{\"context\": {\"c\": 1}, \"examples\": [{\"f\": [1.5, 2.0], \"b\": \"x\"}]}");
+    Input input = examples("{'context': {'c': 1}, 'examples': [{'f': [1.5, 2.0], 'b': 'x'}]}");
     assertEquals(
         1, feature(input.getExampleListWithContext().getContext(), "c").getInt64List().getValue(0));
     Feature floats = feature(input.getExampleListWithContext().getExamples(0), "f");
     assertEquals(List.of(1.5f, 2f), floats.getFloatList().getValueList());
     assertError("key 'examples' is expected", () -> examples("{}"));
-    assertError("'examples' value is an empty array", () -> examples("{\"examples\": []}"));
-    assertError("must be JSON object but got JSON Number", () -> examples("{\"examples\": [1]}"));
+    assertError("'examples' value is an empty array", () -> examples("{'examples': []}"));
+    assertError("must be JSON object but got JSON Number", () -> examples("{'examples': [1]}"));
     assertError(
         "Unexpected element type in feature: f expecting type: int64",
-        () -> examples("{\"examples\": [{\"f\": [1, 2.5]}]}"));
+        () -> examples("{'examples': [{'f': [1, 2.5]}]}"));
     assertError(
         "Feature: f has element with unexpected JSON type: Null",
-        () -> examples("{\"examples\": [{\"f\": null}]}"));
+        () -> examples("{'examples': [{'f': null}]}"));
   }
 
   @Test
@@ -307,14 +294,15 @@ public class ServingJsonTest {
   }
 
   private static ByteString content(String values, DataType type) {
-    return parse("{\"inputs\": " + values + "}", signature("n", type))
+    return parse("{'inputs': " + values + "}", signature("n", type))
         .inputs
         .get("n")
         .getTensorContent();
   }
 
+  /** Of JSON with apostrophes instead of quotation marks. */
   private static byte[] bytes(String json) {
-    return json.getBytes(StandardCharsets.UTF_8);
+    return json.replace('\'', '"').getBytes(StandardCharsets.UTF_8);
   }
 
   private static Map<String, TensorInfo> signature(String name, DataType type) {
@@ -357,6 +345,14 @@ public class ServingJsonTest {
     List<Long> shape = new ArrayList<>();
     tensor.getTensorShape().getDimList().forEach(dim -> shape.add(dim.getSize()));
     return shape;
+  }
+
+  private static List<Long> shape(String json, Map<String, TensorInfo> signature) {
+    return shape(parse(json, signature).inputs.get("x"));
+  }
+
+  private static List<String> strings(String json, Map<String, TensorInfo> signature) {
+    return strings(parse(json, signature).inputs.get("s"));
   }
 
   private static List<Float> floats(TensorProto tensor) {
