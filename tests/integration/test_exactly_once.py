@@ -114,20 +114,26 @@ def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Growth]:
         yield Growth(cluster)
 
 
+# The fixture reaches the stage, as nodes that a test starts may not outlive it.
+@pytest.fixture(scope="module", params=STAGES)
+def grown(request: pytest.FixtureRequest, growing: Growth) -> Growth:
+    """The cluster at each of its stages, in this order."""
+    growing.reach(request.param)
+    return growing
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("stage", STAGES)
-def test_each_row_is_read_once_whatever_the_cache_and_the_cluster_are_like(growing: Growth, stage: str) -> None:
-    growing.reach(stage)
+def test_each_row_is_read_once_whatever_the_cache_and_the_cluster_are_like(grown: Growth) -> None:
     for cache in ALL:
-        if cache.name not in growing.rows:
+        if cache.name not in grown.rows:
             continue
-        found = growing.read(cache)
-        found.assert_whole(cache, growing.rows[cache.name])
+        found = grown.read(cache)
+        found.assert_whole(cache, grown.rows[cache.name])
         # Nodes without partitions are not called.
         if cache is SINGLE:
             assert len(found.keys) == 1
         if cache is FILTERED:
-            assert list(found.keys) == [node.address for node in growing.cluster.nodes if node.name == cache.only_on]
+            assert list(found.keys) == [node.address for node in grown.cluster.nodes if node.name == cache.only_on]
 
 
 @pytest.mark.parametrize(("kind", "partitions"), [*zip(KINDS, (1, 16, 256, 1024), strict=True)])

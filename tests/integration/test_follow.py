@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import random
 import subprocess
 import sys
@@ -73,6 +74,8 @@ class Followed:
 @pytest.fixture(autouse=True)
 def no_reader_stays_open() -> Iterator[None]:
     yield
+    # An error holds the frames that it went through, and with them the reader, until Python collects garbage.
+    gc.collect()
     await_true(lambda: pyfunc.open_readers() == 0, "a reader is open")
     await_true(
         lambda: all(thread.name != "tensorflow-ignite-follower" for thread in threading.enumerate()),
