@@ -7,16 +7,28 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option
-from tensorflow_ignite.cli.render import count, print_json
+from tensorflow_ignite.cli.render import count, escaped, print_json
 
 _IF_EXISTS = ("error", "replace", "append")
+# Short names of options of pyarrow.csv.
+_CSV = {
+    "delimiter": "delimiter",
+    "quote": "quote_char",
+    "escape": "escape_char",
+    "decimal": "decimal_point",
+    "encoding": "encoding",
+    "nulls": "null_values",
+    "header": "autogenerate_column_names",
+    "names": "column_names",
+    "skip": "skip_rows",
+}
 
 
 def load(
@@ -26,10 +38,11 @@ def load(
         typer.Argument(metavar="CACHE", help="Name of the cache.", show_default=False, autocompletion=complete_cache),
     ],
     files: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="FILE",
-            help="Files of one format (.npz, .csv, .parquet, .arrow, .feather), folders of them, or patterns.",
+            help="Files of one format (.csv, .tsv, .parquet, .arrow, .feather, .json, .jsonl, .npz, .tfrecord), "
+            "folders, patterns, or URLs.",
             show_default=False,
         ),
     ],
@@ -52,6 +65,14 @@ def load(
         list[str] | None,
         option("--schema", "COLUMN=TYPE", "The type of a column, such as float32, string, timestamp[ms]; repeatable."),
     ] = None,
+    csv: Annotated[
+        list[str] | None,
+        option(
+            "--csv",
+            "NAME=VALUE",
+            f"How CSV files are written: {', '.join(_CSV)}. The values of nulls and names are lists with commas.",
+        ),
+    ] = None,
     no_sql: Annotated[bool, typer.Option("--no-sql", help="SQL does not know the cache; it loads faster.")] = False,
     address: Address = None,
     json_output: Json = False,
@@ -64,6 +85,7 @@ def load(
       tensorflow-ignite load trips 'trips/*.parquet' --key id --affinity driver
       tensorflow-ignite load prices prices.csv --if-exists append --json
       tensorflow-ignite load prices prices.csv --schema price=float32
+      tensorflow-ignite load preise preise.csv --csv delimiter=';' decimal=, encoding=cp1252 nulls=NA,-
     """
     if if_exists not in _IF_EXISTS:
         raise CommandLineError(
@@ -79,6 +101,7 @@ def load(
             f"--backups {backups} must be at least 0, --partitions {partitions} at least 1. Use such numbers."
         )
     types = dict(map(_parse_type, schema or []))
+    files, options = _csv_options(files, csv)
     # gRPC's own lines on stderr would stand between our errors.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from tensorflow_ignite.data.loading.inputs import open_input
@@ -97,7 +120,7 @@ def load(
         existing=EXISTING[if_exists],
         without_sql=no_sql,
     )
-    rows = open_input(files, types or None)
+    rows = open_input(files, types or None, csv=options)
     node = resolve.node(address_of(context, address))
     credentials = resolve_credentials(context, (node,))
     before = signal.signal(signal.SIGINT, _interrupt)
@@ -106,14 +129,56 @@ def load(
             done = load_rows(command, rows, address=node, progress=meter.show, credentials=credentials)
     finally:
         signal.signal(signal.SIGINT, before)
+    columns = {field.name: str(field.type) for field in done.schema}
     if json_output:
-        print_json({"cache": cache, "rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)})
+        figures = {"rows": done.rows, "bytes": done.bytes, "seconds": round(done.seconds, 3)}
+        print_json({"cache": cache, **figures, "columns": columns, "notes": done.notes})
         return
     speed = done.bytes / 1e6 / max(done.seconds, 1e-9)
     print(
         f"loaded {count(done.rows, 'row')} into cache {cache}: {done.bytes / 1e6:,.1f} MB in {done.seconds:.1f} s, "
         f"{speed:,.0f} MB/s"
     )
+    width = max(map(len, columns))
+    for name, kind in columns.items():
+        print(f"  {escaped(name):<{width}}  {kind}")
+    for name, note in done.notes.items():
+        print(f"note: column {escaped(name)} {escaped(note)}")
+
+
+def _csv_options(files: list[str], settings: list[str] | None) -> tuple[list[str], dict[str, Any]]:
+    """The files, and options of pyarrow.csv: from `--csv`, and from the words after it that are no files."""
+    if not settings:
+        return files, {}
+    # A shell takes `--csv delimiter=; decimal=,` apart: the second setting stands among the files.
+    more = [word for word in files if word.partition("=")[0] in _CSV and "=" in word and not Path(word).exists()]
+    options: dict[str, Any] = {}
+    for setting in (*settings, *more):
+        name, equals, value = setting.partition("=")
+        if not equals or name not in _CSV:
+            raise CommandLineError(
+                f"--csv {setting!r} is not NAME=VALUE with one of the names {', '.join(_CSV)}. For example: "
+                "--csv delimiter=';'"
+            )
+        options[_CSV[name]] = _csv_value(name, value)
+    return [word for word in files if word not in more], options
+
+
+def _csv_value(name: str, value: str) -> Any:
+    if name == "header":
+        if value not in ("yes", "no"):
+            raise CommandLineError(f"--csv header={value} is neither yes nor no. Without names in its first line: no.")
+        return value == "no"
+    if name == "skip":
+        if not value.isdecimal():
+            raise CommandLineError(f"--csv skip={value} is no number of lines. For example: --csv skip=2")
+        return int(value)
+    if name == "names":
+        return value.split(",")
+    if name == "nulls":
+        # Fields without a text are null, too.
+        return ["", *value.split(",")]
+    return "\t" if value == "\\t" else value
 
 
 def _parse_type(item: str) -> tuple[str, str]:

@@ -44,6 +44,11 @@ class Casting:
         return list(self._requested)
 
     @property
+    def types(self) -> dict[str, pa.DataType | None]:
+        """The requested types by name; None: the caller names the column alone."""
+        return {name: None if found is None else found.type for name, found in self._requested.items()}
+
+    @property
     def whole(self) -> pa.Schema | None:
         """The schema for an input without rows; None unless the request is a whole pyarrow.Schema."""
         return pa.schema(list(self._requested.values())) if self._whole else None
@@ -189,6 +194,9 @@ def _plain(kind: pa.DataType) -> pa.DataType:
         return _plain(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _plain(kind.value_type)
+    if types.is_uint64(kind):
+        # Ignite has no such integers; the cast refuses a value that needs the last bit.
+        return pa.int64()
     if types.is_large_string(kind) or types.is_string_view(kind):
         return pa.string()
     if types.is_large_binary(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
@@ -217,4 +225,7 @@ def _same(kind: pa.DataType, other: pa.DataType) -> bool:
 def _stored(column: pa.Array) -> pa.Array:
     if is_uuid(column.type):
         return text_of(column)
+    if types.is_dictionary(column.type):
+        # Arrow decodes no dictionary of views, as polars writes them.
+        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(_plain(column.type.value_type)))
     return column.storage if isinstance(column.type, pa.BaseExtensionType) else column

@@ -1,33 +1,51 @@
-"""Files of rows: .npz, .csv, .parquet, .arrow and .feather; single files, lists, folders and patterns."""
+"""Files of rows: their formats, and what Arrow reads of them; single files, lists, folders, patterns and URLs."""
 
 from __future__ import annotations
 
-import glob
+import dataclasses
+import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data.loading import csv_files
 from tensorflow_ignite.data.loading.casting import Casting
+from tensorflow_ignite.data.loading.csv_files import CsvOptions
+from tensorflow_ignite.data.loading.source import Source
 
 _log = logging.getLogger(__name__)
 
 NPZ = "npz"
+TFRECORD = "tfrecord"
 # Format of a file by the end of its name.
 FORMATS = {
     ".npz": NPZ,
     ".csv": "csv",
     ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
     ".feather": "feather",
+    ".json": "json",
+    ".jsonl": "json",
+    ".ndjson": "json",
+    ".json.gz": "json",
+    ".jsonl.gz": "json",
+    ".tfrecord": TFRECORD,
+    ".tfrecord.gz": TFRECORD,
+    ".tfrecords": TFRECORD,
 }
+# Formats that csv= describes.
+TEXT = ("csv", "tsv")
+# A list of objects is read whole; a file of lines is not.
+_JSON_LIST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -37,28 +55,57 @@ class Files:
     Attributes:
         paths: The files, in the order in which they are read.
         kind: One of the values of FORMATS.
+        source: Where they are.
         folder: Folder whose subfolders, such as ``year=2026``, are columns; None: there are none.
     """
 
     paths: tuple[str, ...]
     kind: str
+    source: Source = dataclasses.field(default_factory=Source)
     folder: str | None = None
 
 
+@dataclass(frozen=True)
+class Scan:
+    """What Arrow reads.
+
+    Attributes:
+        schema: Of each batch.
+        rows: Their number; None: not known.
+        batches: The rows; can be iterated once.
+        notes: Gives by column what the caller should know, after the last batch.
+    """
+
+    schema: pa.Schema
+    rows: int | None
+    batches: Iterator[pa.RecordBatch]
+    notes: Callable[[], dict[str, str]] = dict
+
+
 def find(names: Sequence[str | os.PathLike[str]]) -> Files:
-    """The files that paths, folders and patterns name.
+    """The files that paths, folders, patterns and URLs name.
 
     Raises:
-        InvalidRequestError: If there is no file, or the files have several or unknown formats.
+        InvalidRequestError: If there is no file, or the files have several or unknown formats or are in several places.
     """
     paths: list[str] = []
-    for name in [os.fspath(name) for name in names]:
-        if os.path.isdir(name):
-            found = [str(path) for path in sorted(Path(name).rglob("*")) if path.is_file() and _format(path.name)]
-        elif os.path.exists(name):
-            found = [name]
+    source, folder = Source(), None
+    for number, name in enumerate([os.fspath(name) for name in names]):
+        where, path = Source.of(name)
+        if number and where.filesystem != source.filesystem:
+            raise errors.InvalidRequestError(
+                f"{os.fspath(names[0])!r} and {name!r} are in two places. Files that are loaded together are all on "
+                "this machine, or in one file system. Load them one after the other, the second with "
+                "if_exists='append'"
+            )
+        source = where
+        if source.is_folder(path):
+            found = [file for file in source.files_below(path) if _format(file)]
+            folder = path if len(names) == 1 else None
+        elif source.exists(path):
+            found = [path]
         else:
-            found = sorted(glob.glob(name, recursive=True))
+            found = source.matching(path)
         if not found:
             raise errors.InvalidRequestError(
                 f"there is no file {name!r} to load, seen from {os.getcwd()}. A path names a file, a folder of files, "
@@ -78,34 +125,115 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
             f"{first!r} and {other!r} are of two formats. Files that are loaded together have one format. Load them "
             f"one after the other, the second with if_exists='append'"
         )
-    folder = os.fspath(names[0]) if len(names) == 1 and os.path.isdir(names[0]) else None
-    return Files(tuple(paths), kinds[paths[0]] or "", folder)
+    return Files(tuple(paths), kinds[paths[0]] or "", source, folder)
 
 
 def _format(path: str) -> str | None:
     return next((kind for end, kind in FORMATS.items() if path.lower().endswith(end)), None)
 
 
-def scan(files: Files, casting: Casting, batch_bytes: int) -> tuple[pa.Schema, int | None, Iterator[pa.RecordBatch]]:
-    """Schema, number of rows (None: not known), and batches of files that Arrow reads.
+def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> Scan:
+    """The rows of files that Arrow reads.
+
+    Args:
+        files: The files; not of numpy or TensorFlow.
+        casting: The types that the caller wants.
+        batch_bytes: Size of a batch, about, if the files say the size of a row.
+        csv: How CSV files are written.
 
     Raises:
         InvalidRequestError: If a file cannot be read, or has other columns than the first file.
     """
+    if files.kind in TEXT:
+        return _scan_text(files, casting, csv)
+    if files.kind == "json" and (listed := _json_list(files)) is not None:
+        return Scan(listed.schema, listed.num_rows, iter(listed.to_batches()))
     try:
-        found = _dataset(files, None)
+        found = _dataset(files, None, files.kind)
         _require_alike(found)
-        typed = _dataset(files, _types(found.schema, casting) if files.kind == "csv" else found.schema)
-        rows = None if files.kind == "csv" else typed.count_rows()
-        scanner = typed.scanner(
-            batch_size=_batch_rows(typed, batch_bytes),
+        rows = None if files.kind == "json" else found.count_rows()
+        scanner = found.scanner(
+            batch_size=_batch_rows(found, batch_bytes),
             batch_readahead=2,
             fragment_readahead=1,
             fragment_scan_options=_options(files.kind),
         )
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(files, error) from error
-    return typed.schema, rows, _batches(files, scanner)
+    return Scan(found.schema, rows, _batches(files, scanner))
+
+
+def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
+    if files.kind == "tsv" and "delimiter" not in options.parse:
+        options = replace(options, parse={**options.parse, "delimiter": "\t"})
+    headers = [csv_files.read_header(files.source, path, options) for path in files.paths]
+    header = headers[0]
+    if header is not None:
+        for path, other in zip(files.paths, headers, strict=True):
+            assert other is not None
+            # Then the order of the columns is that of the first file.
+            if options.names_columns(header) and other.names != header.names:
+                raise _unlike(path, other.names, header.names)
+    try:
+        form = options.format(header)
+        found = _dataset(files, None, form)
+        _require_alike(found)
+        if any(pa.types.is_binary(column.type) for column in found.schema if column.name not in casting.names):
+            raise csv_files.not_decoded(files.source, files.paths[0], options)
+        numbers = csv_files.Numbers(found.schema, casting.names, options)
+        schema = _types(numbers.schema, casting)
+        inferred = pa.schema(
+            [found.schema.field(name) if name in numbers.names else schema.field(name) for name in schema.names]
+        )
+        typed = _dataset(files, schema, form)
+        scanner = typed.scanner(batch_size=_batch_rows(typed, 0), batch_readahead=2, fragment_readahead=1)
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise csv_files.explain(files.source, files.paths, options, error) from error
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in scanner.to_batches():
+                yield numbers.convert(batch, inferred)
+        except (pa.ArrowException, OSError, UnicodeError, csv_files.NotANumberError) as error:
+            raise csv_files.explain(files.source, files.paths, options, error) from error
+
+    def notes() -> dict[str, str]:
+        renamed = header.renamed if header is not None else ()
+        return {
+            **dict.fromkeys(renamed, "has no name in the file"),
+            **{
+                name: f"is a number, and loses characters: {text} is {number}; --schema {name}=string keeps them"
+                for name, (text, number) in numbers.lost.items()
+            },
+        }
+
+    return Scan(inferred, None, batches(), notes)
+
+
+def _json_list(files: Files) -> pa.Table | None:
+    """The rows of files that are one list of objects each, as pandas writes them; None: they have an object in a line.
+
+    Raises:
+        InvalidRequestError: A list is too large to be read whole, or cannot be read.
+    """
+    tables = []
+    for path in files.paths:
+        with files.source.open(path) as file:
+            if not file.read(4096).lstrip().startswith(b"["):
+                return None
+            file.seek(0)
+            text = file.read(_JSON_LIST_BYTES + 1)
+        if len(text) > _JSON_LIST_BYTES:
+            raise errors.InvalidRequestError(
+                f"{path} is a list of more than {_JSON_LIST_BYTES >> 20} MiB. A list of objects is read whole; larger "
+                "files have one object in a line, which are read in pieces. Write it so, for example with "
+                "DataFrame.to_json(path, orient='records', lines=True)"
+            )
+        try:
+            tables.append(pa.Table.from_pylist(json.loads(text)))
+        except (ValueError, AttributeError, pa.ArrowException) as error:
+            raise _unreadable(files, error) from error
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def _batches(files: Files, scanner: arrow.Scanner) -> Iterator[pa.RecordBatch]:
@@ -123,12 +251,13 @@ def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:
     )
 
 
-def _dataset(files: Files, schema: pa.Schema | None) -> arrow.Dataset:
+def _dataset(files: Files, schema: pa.Schema | None, form: str | arrow.FileFormat) -> arrow.Dataset:
     partitioning = arrow.HivePartitioning.discover() if files.folder else None
     return arrow.dataset(
         list(files.paths),
         schema=schema,
-        format=files.kind,
+        format=form,
+        filesystem=files.source.filesystem,
         partitioning=partitioning,
         partition_base_dir=files.folder,
     )
@@ -159,10 +288,14 @@ def _require_alike(found: arrow.Dataset) -> None:
         of_folder = arrow.get_partition_keys(fragment.partition_expression)
         has, needs = set(fragment.physical_schema.names), set(found.schema.names) - set(of_folder)
         if has - set(of_folder) != needs:
-            raise errors.InvalidRequestError(
-                f"{fragment.path!r} has columns {sorted(has)}, the first file {sorted(needs)}. Files that are loaded "
-                f"together have the same columns. Load them separately, or add the missing columns to the file"
-            )
+            raise _unlike(fragment.path, sorted(has), sorted(needs))
+
+
+def _unlike(path: str, has: Sequence[str], needs: Sequence[str]) -> errors.InvalidRequestError:
+    return errors.InvalidRequestError(
+        f"{path!r} has columns {list(has)}, the first file {list(needs)}. Files that are loaded together have the same "
+        "columns. Load them separately, or add the missing columns to the file"
+    )
 
 
 def _batch_rows(found: arrow.Dataset, batch_bytes: int) -> int:

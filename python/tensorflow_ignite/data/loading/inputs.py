@@ -13,9 +13,10 @@ import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading import files, npz, tensor_batches
+from tensorflow_ignite.data.loading import cursors, files, npz, tensor_batches, tf_records
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
+from tensorflow_ignite.data.loading.csv_files import CsvOptions
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
@@ -31,11 +32,13 @@ class Input:
         schema: Schema of every batch.
         rows: Number of rows; None: not known.
         batches: The batches, each of at most some megabytes or of one row; can be iterated once.
+        notes: Gives by column what the caller should know of it, after the last batch.
     """
 
     schema: pa.Schema
     rows: int | None
     batches: Iterator[pa.RecordBatch]
+    notes: Callable[[], dict[str, str]] = dict
 
 
 @dataclass(frozen=True)
@@ -45,24 +48,32 @@ class _OpenedInput:
     schema: pa.Schema
     rows: int | None
     batches: Iterator[pa.RecordBatch]
+    notes: Callable[[], dict[str, str]] = dict
 
 
-def open_input(data: Any, schema: pa.Schema | Mapping[str, Any] | None = None, *, batched: bool | None = None) -> Input:
+def open_input(
+    data: Any,
+    schema: pa.Schema | Mapping[str, Any] | None = None,
+    *,
+    batched: bool | None = None,
+    csv: Mapping[str, Any] | None = None,
+) -> Input:
     """Opens the data, and reads its schema.
 
     Args:
         data: As for :func:`tensorflow_ignite.load`.
         schema: Requested types of some or all columns.
         batched: Whether elements of a tf.data.Dataset are batches; None: determined by its element_spec.
+        csv: How CSV files are written, by the options of pyarrow.csv.
 
     Raises:
         InvalidRequestError: If the data or their columns break a rule.
         UnsupportedTypeError: If no cache stores the values of a column.
     """
     casting = Casting(schema)
-    raw = _open(data, casting, batched)
+    raw = _open(data, casting, batched, CsvOptions.of(csv))
     found = casting.schema(raw.schema)
-    return Input(found, raw.rows, _cast(raw, casting, found))
+    return Input(found, raw.rows, _cast(raw, casting, found), raw.notes)
 
 
 def _cast(raw: _OpenedInput, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -87,11 +98,11 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield piece
 
 
-def _open(data: Any, casting: Casting, batched: bool | None) -> _OpenedInput:
+def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) -> _OpenedInput:
     if _is_path(data):
-        return _of_files([data], casting)
+        return _of_files([data], casting, csv)
     if isinstance(data, Sequence) and data and all(map(_is_path, data)):
-        return _of_files(data, casting)
+        return _of_files(data, casting, csv)
     if isinstance(data, (arrow.Dataset, arrow.Scanner)):
         scanner = data if isinstance(data, arrow.Scanner) else data.scanner(batch_readahead=2, fragment_readahead=1)
         return _OpenedInput(scanner.projected_schema, None, _arrow_batches(scanner.to_batches()))
@@ -103,14 +114,26 @@ def _open(data: Any, casting: Casting, batched: bool | None) -> _OpenedInput:
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
-        return _open(pa.RecordBatchReader.from_stream(data), casting, batched)
+        return _open(pa.RecordBatchReader.from_stream(data), casting, batched, csv)
+    if cursors.is_cursor(data):
+        reader = cursors.arrow_reader(data)
+        if reader is not None:
+            return _open(reader, casting, batched, csv)
+        return _of_batches(cursors.batches(data), casting)
+    if _is_of_hugging_face(data):
+        return _of_batches(data.with_format("arrow").iter(BATCH_ROWS), casting)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
         return _of_batches(data, casting)
     raise errors.UnsupportedTypeError(
         f"a {type(data).__module__}.{type(data).__qualname__} cannot be loaded. Rows are columns by name (arrays, "
-        f"lists), a pandas.DataFrame, pyarrow tables, readers and datasets, a tf.data.Dataset, paths of files, or an "
-        f"iterable of batches of these. Give one of them"
+        f"lists), a pandas.DataFrame, pyarrow tables, readers and datasets, a tf.data.Dataset, a datasets.Dataset, a "
+        f"cursor of a database, paths of files, or an iterable of batches of these. Give one of them"
     )
+
+
+def _is_of_hugging_face(data: Any) -> bool:
+    """Whether it is a datasets.Dataset or IterableDataset; works without an import of the package."""
+    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format")
 
 
 def _is_path(data: Any) -> bool:
@@ -209,11 +232,31 @@ def _series(name: str, series: Any) -> pa.Array:
     return to_arrow(name, series, from_pandas=True)
 
 
-def _of_files(names: Sequence[Any], casting: Casting) -> _OpenedInput:
+def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> _OpenedInput:
     found = files.find(names)
-    if found.kind != files.NPZ:
-        return _OpenedInput(*files.scan(found, casting, BATCH_BYTES))
-    rows = sum(map(npz.rows, found.paths))
-    batches = chain.from_iterable(npz.batches(path, BATCH_BYTES) for path in found.paths)
-    raw = _of_batches(batches, casting)
+    if csv != CsvOptions() and found.kind not in files.TEXT:
+        raise errors.InvalidRequestError(
+            f"csv= is given, and {found.paths[0]} is no CSV file but {found.kind}. The options say how CSV files are "
+            "written. Leave them out"
+        )
+    if found.kind == files.NPZ:
+        return _of_archives(found, casting)
+    if found.kind == files.TFRECORD:
+        columns = casting.types
+        return _of_batches(
+            chain.from_iterable(tf_records.batches(found.source, path, columns) for path in found.paths), casting
+        )
+    scan = files.scan(found, casting, BATCH_BYTES, csv)
+    return _OpenedInput(scan.schema, scan.rows, scan.batches, scan.notes)
+
+
+def _of_archives(found: files.Files, casting: Casting) -> _OpenedInput:
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path in found.paths:
+            with found.source.local(path) as file:
+                yield from npz.batches(file, BATCH_BYTES)
+
+    # The headers of files that are elsewhere would be a copy of each.
+    rows = sum(map(npz.rows, found.paths)) if found.source.filesystem is None else None
+    raw = _of_batches(batches(), casting)
     return _OpenedInput(raw.schema, rows, raw.batches)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.credentials import Credentials, from_argument
 from tensorflow_ignite.v1 import data_pb2
 
+_log = logging.getLogger(__name__)
+
 EXISTING = {
     "error": data_pb2.EXISTING_CACHE_ERROR,
     "replace": data_pb2.EXISTING_CACHE_REPLACE,
@@ -34,11 +37,15 @@ class LoadSummary:
         rows: Number of rows that the cluster stored.
         bytes: Size of the rows as Arrow columns.
         seconds: Duration of the load.
+        schema: The columns as they are stored, the key among them.
+        notes: By column, what the caller should know of it, such as a name that has been changed.
     """
 
     rows: int
     bytes: int
     seconds: float
+    schema: pa.Schema
+    notes: dict[str, str]
 
 
 def load(
@@ -54,6 +61,7 @@ def load(
     sql: bool = True,
     if_exists: Literal["error", "replace", "append"] = "error",
     batched: bool | None = None,
+    csv: Mapping[str, Any] | None = None,
     progress: bool | Callable[[Progress], None] = False,
     address: str | None = None,
     credentials: Any = None,
@@ -71,8 +79,10 @@ def load(
               ``[rows, 28, 28]`` as ``[28, 28]`` for each row;
             - a pandas.DataFrame, without its index;
             - a pyarrow Table, RecordBatch, RecordBatchReader or Dataset, or an object that exports an Arrow stream;
-            - paths of ``.npz``, ``.csv``, ``.parquet``, ``.arrow`` or ``.feather``: a file, a folder, a pattern, or a
-              list of these;
+            - paths of ``.npz``, ``.csv``, ``.tsv``, ``.parquet``, ``.arrow``, ``.feather``, ``.json``, ``.jsonl`` or
+              ``.tfrecord`` (whose columns ``schema`` names), also with ``.gz``: a file, a folder, a pattern, or a list
+              of these; on this machine, or URLs that fsspec knows, such as ``s3://bucket/rows/*.parquet``;
+            - a cursor of a database with the result of a query, of ADBC or of the DB-API, or a datasets.Dataset;
             - a tf.data.Dataset whose elements are dicts, or tuples whose components ``schema`` names;
             - an iterable of batches, each of a kind above that is in memory.
         key: The column that holds the keys, integers or text; it is not stored among the values. None: numbers from 0
@@ -88,6 +98,10 @@ def load(
         if_exists: The action if the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
         batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are if the first dimension of
             each component has an unknown size, and are not if a component is a scalar.
+        csv: How CSV files are written, by the options of pyarrow.csv: ``{"delimiter": ";", "decimal_point": ",",
+            "encoding": "cp1252", "null_values": ["", "NA"]}``. Without it, columns are separated by commas (in
+            ``.tsv`` by tabs), the first line names them, and the text is UTF-8. ``null_values`` are null in columns of
+            text, too.
         progress: Called with a :class:`Progress` while rows are stored; or True for a bar on a terminal.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         credentials: As for :func:`tensorflow_ignite.dataset`.
@@ -118,8 +132,11 @@ def load(
             from tensorflow_ignite.data.loading.meter import Meter
 
             report = stack.enter_context(Meter(cache)).show
-        rows = open_input(data, schema, batched=batched)
-        return load_rows(command, rows, address=address, progress=report, credentials=resolved).rows
+        rows = open_input(data, schema, batched=batched, csv=csv)
+        done = load_rows(command, rows, address=address, progress=report, credentials=resolved)
+    for name, note in done.notes.items():
+        _log.warning("column %r of cache %s %s", name, cache, note)
+    return done.rows
 
 
 def load_rows(
@@ -139,6 +156,8 @@ def load_rows(
         progress: Called while rows are stored, and at the end.
         credentials: Credentials that the script gave; None: those of this process.
     """
+    if not command.without_sql:
+        rows = _without_dots(command, rows)
     names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
     for role, name in (("key", command.key_column), ("affinity", command.affinity_column)):
         if name and name not in names:
@@ -161,7 +180,38 @@ def load_rows(
 
     stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None).rows
     report(stored)
-    return LoadSummary(stored, sent.bytes, time.monotonic() - sent.began)
+    return LoadSummary(stored, sent.bytes, time.monotonic() - sent.began, rows.schema, rows.notes())
+
+
+def _without_dots(command: data_pb2.LoadCommand, rows: Input) -> Input:
+    """The rows with `a_b` in place of the name `a.b`, which Ignite's SQL would take for the field b of an object a."""
+    names = {name: name.replace(".", "_") for name in rows.schema.names}
+    changed = {name: new for name, new in names.items() if name != new}
+    if not changed:
+        return rows
+    twice = next((name for name, new in changed.items() if list(names.values()).count(new) > 1), None)
+    if twice is not None:
+        raise errors.InvalidRequestError(
+            f"column {twice!r} would be stored as {changed[twice]!r}, which is another column, too. In SQL a dot is no "
+            "part of a name. Rename one of them, or load with sql=False (--no-sql)"
+        )
+    command.key_column = names.get(command.key_column, command.key_column)
+    command.affinity_column = names.get(command.affinity_column, command.affinity_column)
+    schema = pa.schema([field.with_name(names[field.name]) for field in rows.schema], rows.schema.metadata)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with contextlib.closing(rows.batches):  # type: ignore[type-var]
+            for batch in rows.batches:
+                yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+    def notes() -> dict[str, str]:
+        renamed = {new: f"is {name} in the data; in SQL a dot is no part of a name" for name, new in changed.items()}
+        return renamed | {
+            names[name]: "; ".join(filter(None, (renamed.get(names[name]), note)))
+            for name, note in rows.notes().items()
+        }
+
+    return Input(schema, rows.rows, batches(), notes)
 
 
 class _SentBatches:

@@ -1,0 +1,409 @@
+"""CSV files: their options, the names in their first line, numbers in their columns, and what is wrong with a line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv as arrow_csv
+from pyarrow import dataset as arrow
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.loading.source import Source
+
+# The options of pyarrow.csv that a load can use. What they would say of types, schema= says.
+_READ = ("encoding", "column_names", "autogenerate_column_names", "skip_rows", "skip_rows_after_names", "block_size")
+_PARSE = ("delimiter", "quote_char", "double_quote", "escape_char", "ignore_empty_lines", "newlines_in_values")
+_CONVERT = (
+    *("null_values", "strings_can_be_null", "quoted_strings_can_be_null", "true_values", "false_values"),
+    *("decimal_point", "timestamp_parsers", "check_utf8"),
+)
+# Other characters between columns than the one in use, for the error that names them.
+_DELIMITERS = (";", "\t", "|", ",")
+# With separators of thousands; the decimal point may be a comma.
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(([.,' ]\d{3})+[.,]\d+|([.' ]\d{3}){2,}|(,\d{3})+)")
+# A number with these loses characters: 00501 becomes 501, +49 becomes 49.
+_LOSES = r"^(\+|-?0[0-9])"
+_CONVERSION = re.compile(r"In CSV column #(\d+): .*CSV conversion error to (.+?): invalid value '(.*)'", re.DOTALL)
+_COLUMNS = re.compile(r"Expected (\d+) columns, got (\d+)")
+_UTF8 = re.compile(r"invalid UTF-?8|codec can't decode|No unicode translation")
+
+
+@dataclass(frozen=True)
+class CsvOptions:
+    """Options of pyarrow.csv, by class: ReadOptions, ParseOptions, ConvertOptions."""
+
+    read: dict[str, Any] = field(default_factory=dict)
+    parse: dict[str, Any] = field(default_factory=dict)
+    convert: dict[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def of(options: Mapping[str, Any] | None) -> CsvOptions:
+        """Sorts options by their class.
+
+        Args:
+            options: By the names that pyarrow.csv gives them.
+
+        Raises:
+            InvalidRequestError: A name or a value is none of pyarrow.csv.
+        """
+        found = CsvOptions()
+        for name, value in (options or {}).items():
+            of = next(
+                (
+                    part
+                    for part, names in ((found.read, _READ), (found.parse, _PARSE), (found.convert, _CONVERT))
+                    if name in names
+                ),
+                None,
+            )
+            if of is None:
+                raise errors.InvalidRequestError(
+                    f"csv={{{name!r}: ...}} is no option of CSV files. They are those of pyarrow.csv: "
+                    f"{', '.join((*_READ, *_PARSE, *_CONVERT))}. Use one of them; schema= gives types"
+                )
+            of[name] = value
+        # Words that the caller names for null are null in columns of text, too.
+        if "null_values" in found.convert:
+            found.convert.setdefault("strings_can_be_null", True)
+        try:
+            found.format(None)
+        except (TypeError, ValueError, LookupError, pa.ArrowException) as error:
+            raise errors.InvalidRequestError(
+                f"csv={dict(options or {})!r} cannot be used: {error}. The values are those of pyarrow.csv. Correct it"
+            ) from error
+        return found
+
+    @property
+    def delimiter(self) -> str:
+        """What is between two columns."""
+        return str(self.parse.get("delimiter", ","))
+
+    @property
+    def encoding(self) -> str:
+        """That of the text."""
+        # Arrow passes over the mark that begins some files of UTF-8.
+        encoding = str(self.read.get("encoding", "utf-8"))
+        return "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
+
+    @property
+    def has_header(self) -> bool:
+        """Whether names come from the file."""
+        return not self.read.get("autogenerate_column_names") and not self.read.get("column_names")
+
+    def names_columns(self, header: Header) -> bool:
+        """Whether Arrow gets the names of the columns: it would not find them itself."""
+        return bool(header.renamed or self.read.get("skip_rows"))
+
+    def format(self, header: Header | None) -> arrow.CsvFileFormat:
+        """What Arrow needs to read files with this header."""
+        read = dict(self.read)
+        if header is not None and self.names_columns(header):
+            read.update(column_names=list(header.names), skip_rows=header.lines)
+        return arrow.CsvFileFormat(
+            read_options=arrow_csv.ReadOptions(**read),
+            # Otherwise a line break between quotes would be an error in the first rows, and none in later ones.
+            parse_options=arrow_csv.ParseOptions(**{"newlines_in_values": True, **self.parse}),
+            convert_options=arrow_csv.ConvertOptions(**self.convert),
+        )
+
+    def rows(self, text: IO[str]) -> Iterator[list[str]]:
+        """Python's reader of the same format; its `line_num` is the number of lines read."""
+        quote = self.parse.get("quote_char", '"')
+        return csv.reader(
+            text,
+            delimiter=self.delimiter,
+            quotechar=quote or None,
+            quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+            doublequote=bool(self.parse.get("double_quote", True)),
+            escapechar=self.parse.get("escape_char") or None,
+        )
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns.
+
+    Attributes:
+        names: One for each column.
+        lines: Number of lines up to the first row.
+        renamed: Names that are not those in the file: `column_1` for a first column without a name.
+    """
+
+    names: tuple[str, ...]
+    lines: int
+    renamed: tuple[str, ...]
+
+
+def read_header(source: Source, path: str, options: CsvOptions) -> Header | None:
+    """The names in a file; None: they do not come from the file.
+
+    Raises:
+        InvalidRequestError: The file is no text of this encoding, is empty, or has another delimiter.
+    """
+    if not options.has_header:
+        return None
+    with source.open_text(path, options.encoding) as text:
+        try:
+            skipped = int(options.read.get("skip_rows", 0))
+            for _ in range(skipped):
+                next(text, "")
+            rows = options.rows(text)
+            names = next((row for row in rows if row), [])
+            lines = skipped + rows.line_num  # type: ignore[attr-defined]
+        except UnicodeError as error:
+            raise not_decoded(source, path, options) from error
+    if not names:
+        raise errors.InvalidRequestError(
+            f"{path} cannot be read as csv: it has no line. The first line of a CSV file names its columns. Give a "
+            "file with rows, or remove it from the files"
+        )
+    if len(names) == 1 and "delimiter" not in options.parse:
+        other = next((found for found in _DELIMITERS if found in names[0]), None)
+        if other is not None:
+            raise errors.InvalidRequestError(
+                f"{path} cannot be read as csv: its first line has {names[0].count(other)} {other!r} and no ','. "
+                f"Columns are separated by commas unless you say otherwise. {_option('delimiter', other)}"
+            )
+    taken, renamed = set(names), []
+    twice = next((name for name in names if name.strip() and names.count(name) > 1), None)
+    if twice is not None:
+        raise errors.InvalidRequestError(
+            f"{path} cannot be read as csv: its first line names two columns {twice!r}. Each column has its own name. "
+            "Correct the line, or name all columns: csv={'column_names': [...], 'skip_rows': 1} (--csv names=a,b "
+            "skip=1)"
+        )
+    for number, name in enumerate(names, 1):
+        if not name.strip():
+            names[number - 1] = f"column_{number}"
+            while names[number - 1] in taken:
+                names[number - 1] += "_"
+            renamed.append(names[number - 1])
+    return Header(tuple(names), lines, tuple(renamed))
+
+
+class Numbers:
+    """Reads columns of numbers as text first, and notes in which of them a number loses characters.
+
+    Attributes:
+        names: The columns.
+        schema: The schema in which Arrow reads the file: text where the column has numbers.
+        lost: By column, the first text that loses a zero or a plus, and its number.
+    """
+
+    def __init__(self, inferred: pa.Schema, requested: Sequence[str], options: CsvOptions) -> None:
+        """Takes the columns whose type Arrow has inferred as a number.
+
+        Args:
+            inferred: The schema that Arrow has found.
+            requested: Columns whose type the caller gives.
+            options: Of the files.
+        """
+        self.names = {
+            found.name for found in inferred if found.name not in requested and found.type in (pa.int64(), pa.float64())
+        }
+        nulls = options.convert.get("null_values", arrow_csv.ConvertOptions().null_values)
+        self._nulls = pa.array(nulls, pa.string())
+        self._decimal_point = options.convert.get("decimal_point", ".")
+        self.schema = pa.schema(
+            [found.with_type(pa.string()) if found.name in self.names else found for found in inferred]
+        )
+        self.lost: dict[str, tuple[str, float]] = {}
+
+    def convert(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+        """The batch with numbers.
+
+        Args:
+            batch: As Arrow has read it.
+            schema: Of the result.
+
+        Raises:
+            NotANumberError: A text is no number.
+        """
+        columns = [
+            self._column(found, column) if found.name in self.names else column
+            for found, column in zip(schema, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _column(self, found: pa.Field, column: pa.Array) -> pa.Array:
+        texts = pc.utf8_trim_whitespace(column)
+        is_null = pc.is_in(texts, value_set=self._nulls)
+        if pc.any(is_null).as_py():
+            texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
+        has_points = pa.types.is_floating(found.type) and self._decimal_point != "."
+        numbers = pc.replace_substring(texts, self._decimal_point, ".") if has_points else texts
+        try:
+            result = numbers.cast(found.type)
+        except pa.ArrowInvalid as error:
+            raise NotANumberError(found, _first_failure(numbers, texts, found.type)) from error
+        if found.name not in self.lost:
+            first = pc.index(pc.match_substring_regex(texts, _LOSES), True).as_py()
+            if first >= 0:
+                self.lost[found.name] = (str(texts[first]), result[first].as_py())
+        return result
+
+
+class NotANumberError(Exception):
+    """A text in a column of numbers.
+
+    Attributes:
+        column: The field of the column.
+        text: The text.
+    """
+
+    def __init__(self, column: pa.Field, text: str) -> None:
+        """Takes the column and the text."""
+        super().__init__(f"{text!r} is no {column.type}")
+        self.column = column
+        self.text = text
+
+
+def _first_failure(numbers: pa.Array, texts: pa.Array, kind: pa.DataType) -> str:
+    first, last = 0, len(numbers)
+    while last - first > 1:
+        middle = (first + last) // 2
+        try:
+            numbers.slice(first, middle - first).cast(kind)
+            first = middle
+        except pa.ArrowInvalid:
+            last = middle
+    return str(texts[first])
+
+
+def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Exception) -> errors.InvalidRequestError:
+    """An error of Arrow in the words of the file: which line and column, and what to do.
+
+    Args:
+        source: Where the files are.
+        paths: The files.
+        options: Of the files.
+        error: Of Arrow, or of :class:`Numbers`.
+    """
+    text = str(error)
+    if _UTF8.search(text):
+        bad = next((path for path in paths if not _is_decoded(source, path, options)), paths[0])
+        return not_decoded(source, bad, options)
+    if isinstance(error, NotANumberError):
+        return _not_of_type(source, paths, options, error.column.name, str(error.column.type), error.text)
+    conversion = _CONVERSION.search(text)
+    if conversion is not None:
+        names = _names(source, paths[0], options)
+        number = int(conversion[1])
+        name = names[number] if number < len(names) else f"number {number + 1}"
+        return _not_of_type(source, paths, options, name, conversion[2], conversion[3])
+    if _COLUMNS.search(text):
+        return _other_number_of_columns(source, paths, options, text)
+    return errors.InvalidRequestError(
+        f"{_which(paths)} cannot be read as csv: {text}. Every line has the columns of the first one. Repair the file, "
+        "or say with csv= (--csv) how it is written"
+    )
+
+
+def not_decoded(source: Source, path: str, options: CsvOptions) -> errors.InvalidRequestError:
+    """The error of a file that is no text of the encoding."""
+    with source.open(path) as file:
+        begin = file.read(2)
+    encoding = "utf-16" if begin in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    expected = options.read.get("encoding", "UTF-8")
+    return errors.InvalidRequestError(
+        f"{path} cannot be read as csv: it is not {expected} text. Files are UTF-8 unless you say otherwise. "
+        f"{_option('encoding', encoding)}, if it is of that encoding, or convert it to UTF-8"
+    )
+
+
+def _is_decoded(source: Source, path: str, options: CsvOptions) -> bool:
+    try:
+        with source.open_text(path, options.encoding) as text:
+            while text.read(1 << 20):
+                pass
+    except UnicodeError:
+        return False
+    return True
+
+
+def _not_of_type(
+    source: Source, paths: Sequence[str], options: CsvOptions, name: str, kind: str, value: str
+) -> errors.InvalidRequestError:
+    better = "string"
+    with suppress(ValueError):
+        float(value)
+        better = "string" if re.match(_LOSES, value) else "float64"
+    hint = " A number has no separators of thousands." if _THOUSANDS.fullmatch(value.strip()) else ""
+    where = ""
+    for path, line, names, row in _lines(source, paths, options):
+        if name in names and len(row) > names.index(name) and row[names.index(name)].strip() == value.strip():
+            where = f" in line {line} of {path}"
+            break
+    return errors.InvalidRequestError(
+        f"{_which(paths)} cannot be read as csv: {value!r}{where} is no {kind}, which column {name!r} is by the begin "
+        f"of the first file, or by schema=. A column has one type.{hint} Give one that fits all rows, schema={{"
+        f"{name!r}: {better!r}}} (--schema {name}={better}), or repair the line"
+    )
+
+
+def _other_number_of_columns(
+    source: Source, paths: Sequence[str], options: CsvOptions, text: str
+) -> errors.InvalidRequestError:
+    where, guess = "", ""
+    for path, line, names, row in _lines(source, paths, options):
+        if row and len(row) != len(names):
+            where = f"line {line} of {path} has {len(row)} columns, and the first line {len(names)}"
+            both = options.delimiter.join(names), options.delimiter.join(row)
+            other = next(
+                (
+                    found
+                    for found in _DELIMITERS
+                    if found != options.delimiter and both[0].count(found) == both[1].count(found) > 0
+                ),
+                None,
+            )
+            if other is not None:
+                guess = f" Each of them has {both[0].count(other)} {other!r}: {_option('delimiter', other)}."
+            break
+    return errors.InvalidRequestError(
+        f"{_which(paths)} cannot be read as csv: {where or text}. Every line has the columns of the first one.{guess} "
+        "Repair the line, or say with csv= (--csv) how the file is written"
+    )
+
+
+def _lines(
+    source: Source, paths: Sequence[str], options: CsvOptions
+) -> Iterator[tuple[str, int, Sequence[str], list[str]]]:
+    """Each row of each file with its line and the names of the columns, in Python: for errors."""
+    for path in paths:
+        with suppress(UnicodeError, csv.Error), source.open_text(path, options.encoding) as text:
+            names = _names(source, path, options)
+            for _ in range(int(options.read.get("skip_rows", 0))):
+                next(text, "")
+            rows = options.rows(text)
+            if options.has_header:
+                next((row for row in rows if row), [])
+            for row in rows:
+                yield path, int(options.read.get("skip_rows", 0)) + rows.line_num, names, row  # type: ignore[attr-defined]
+
+
+def _names(source: Source, path: str, options: CsvOptions) -> Sequence[str]:
+    header = read_header(source, path, options)
+    if header is not None:
+        return header.names
+    if options.read.get("column_names"):
+        return list(options.read["column_names"])
+    with source.open_text(path, options.encoding) as text:
+        # The names that Arrow generates.
+        return [f"f{number}" for number, _ in enumerate(next(options.rows(text), []))]
+
+
+def _option(name: str, value: str) -> str:
+    escaped = "\\t" if value == "\t" else value
+    return f"Say so: csv={{{name!r}: {value!r}}} (--csv {name}='{escaped}')"
+
+
+def _which(paths: Sequence[str]) -> str:
+    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")

@@ -1,0 +1,266 @@
+"""Files as people have them: CSV of any kind, JSON, TFRecord, URLs; and results of databases."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tensorflow_ignite import errors
+from tensorflow_ignite.data.loading.inputs import open_input
+
+
+def read(data: Any, schema: Any = None, **csv: Any) -> tuple[dict[str, list[Any]], dict[str, str]]:
+    """The columns, and what the caller should know of them."""
+    opened = open_input(data, schema, csv=csv)
+    table = pa.Table.from_batches(opened.batches, schema=opened.schema)
+    return table.to_pydict(), opened.notes()
+
+
+def write(folder: Path, name: str, text: str, encoding: str = "utf-8") -> str:
+    """A file, compressed if its name says so."""
+    content = text.encode(encoding)
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "csv", "columns"),
+    [
+        ("a.csv", 'id,text\n1,"a\nb"\n2,c\n', {}, {"id": [1, 2], "text": ["a\nb", "c"]}),
+        ("a.csv", "\ufeffid,x\n1,2\n", {}, {"id": [1], "x": [2]}),
+        ("a.csv", "id,x\r\n1,\r\n2, 3\r\n", {}, {"id": [1, 2], "x": [None, 3]}),
+        ("a.tsv", "id\tx\n1\t0.5\n", {}, {"id": [1], "x": [0.5]}),
+        ("a.tsv.gz", "id\tx\n1\t0.5\n", {}, {"id": [1], "x": [0.5]}),
+        (
+            "a.csv",
+            "a;b\n1,5;x\n",
+            {"delimiter": ";", "decimal_point": ","},
+            {"a": [1.5], "b": ["x"]},
+        ),
+        (
+            "a.csv",
+            "a;b\n-;x\n1;NA\n",
+            {"delimiter": ";", "null_values": ["-", "NA"]},
+            {"a": [None, 1], "b": ["x", None]},
+        ),
+        ("a.csv", "1,x\n2,y\n", {"autogenerate_column_names": True}, {"f0": [1, 2], "f1": ["x", "y"]}),
+        ("a.csv", "1,x\n2,y\n", {"column_names": ["n", "t"]}, {"n": [1, 2], "t": ["x", "y"]}),
+        ("a.csv", "made by R\nid,x\n1,2\n", {"skip_rows": 1}, {"id": [1], "x": [2]}),
+        ("a.csv", "id,'x'\n1,'a,b'\n", {"quote_char": "'"}, {"id": [1], "x": ["a,b"]}),
+    ],
+)
+def test_csv_files_of_every_kind_are_read_as_they_are_written(
+    tmp_path: Path, name: str, text: str, csv: dict[str, Any], columns: dict[str, list[Any]]
+) -> None:
+    assert read(write(tmp_path, name, text), **csv) == (columns, {})
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "latin-1"])
+def test_csv_files_of_other_encodings_are_read_with_their_name_and_refused_without(
+    tmp_path: Path, encoding: str
+) -> None:
+    path = write(tmp_path, "a.csv", "Größe,x\nÄpfel,1\n", encoding)
+    assert read(path, encoding=encoding) == ({"Größe": ["Äpfel"], "x": [1]}, {})
+    proposed = "utf-16" if encoding == "utf-16" else "cp1252"
+    with pytest.raises(errors.InvalidRequestError, match=f"a.csv.* is not UTF-8 text.*--csv encoding='{proposed}'"):
+        read(path)
+    later = write(tmp_path, "later.csv", "id,x\n" + "1,y\n" * 600_000 + "2,Ä\n", "cp1252")
+    with pytest.raises(errors.InvalidRequestError, match=r"later.csv.* is not UTF-8 text"):
+        read(later)
+
+
+def test_columns_without_a_name_get_one_that_the_caller_is_told(tmp_path: Path) -> None:
+    # As pandas and R write the labels of rows.
+    path = write(tmp_path, "a.csv", '"","x",""\n"r1",5,1\n"r2",6,2\n')
+    note = "has no name in the file"
+    assert read(path) == (
+        {"column_1": ["r1", "r2"], "x": [5, 6], "column_3": [1, 2]},
+        {"column_1": note, "column_3": note},
+    )
+    with pytest.raises(errors.InvalidRequestError, match=r"c.csv' has columns \['column_1', 'y', 'column_3'\]"):
+        read([path, write(tmp_path, "c.csv", '"","y",""\n"r1",5,1\n')])
+    other = write(tmp_path, "b.csv", '"","x","column_1"\n"r1",5,1\n')
+    assert read(other)[0] == {"column_1_": ["r1"], "x": [5], "column_1": [1]}
+
+
+@pytest.mark.parametrize("rows", [0, 400_000])
+def test_numbers_that_lose_zeros_or_a_plus_are_told_wherever_they_stand(tmp_path: Path, rows: int) -> None:
+    path = write(tmp_path, "a.csv", "zip,phone,x\n" + "10001,4.5,0.5\n" * rows + "00501,+4930,-0.5\n")
+    columns, notes = read(path)
+    assert (columns["zip"][-1], columns["phone"][-1], columns["x"][-1]) == (501, 4930, -0.5)
+    assert notes == {
+        "zip": "is a number, and loses characters: 00501 is 501; --schema zip=string keeps them",
+        "phone": "is a number, and loses characters: +4930 is 4930.0; --schema phone=string keeps them",
+    }
+    assert read(path, {"zip": "string", "phone": "string"})[0]["zip"][-1] == "00501"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *[("1E+05", 1e5), ("10E-617", 0.0), ("-1e-400", 0.0), ("+5", 5.0), (" 7", 7.0), ("8 ", 8.0)],
+        *[("1e309", float("inf")), ("-0", 0.0), ("1.", 1.0), (".5", 0.5)],
+    ],
+)
+def test_unusual_spellings_of_a_number_are_that_number(tmp_path: Path, text: str, number: float) -> None:
+    assert read(write(tmp_path, "a.csv", f"id,x\n0,1.5\n1,{text}\n"))[0]["x"] == [1.5, number]
+
+
+@pytest.mark.parametrize(
+    ("text", "csv", "schema", "error"),
+    [
+        ("a;b;c\n1;2;3\n", {}, None, r"its first line has 2 ';' and no ','.*--csv delimiter=';'"),
+        ("a\tb\n1\t2\n", {}, None, r"its first line has 1 '\\t' and no ','.*--csv delimiter='\\t'"),
+        ("a,b;c\n1;2\n", {}, None, "line 2 of .*a.csv has 1 columns, and the first line 2. .*has 1 ';': Say so"),
+        ('a,b\n1,"x\ny"\n2\n', {}, None, "line 4 of .*a.csv has 1 columns, and the first line 2"),
+        ("a,a\n1,2\n", {}, None, "its first line names two columns 'a'.*--csv names=a,b skip=1"),
+        ("", {}, None, "it has no line"),
+        ("id,qty\n" + "1,2\n" * 400_000 + "2,A17\n", {}, None, "'A17' in line 400002 of .* is no int64.*'qty'"),
+        ("id,qty\n" + "1,2\n" * 400_000 + "2,4.5\n", {}, None, "'4.5' in line 400002.*--schema qty=float64"),
+        ("id,qty\n1,2\n2,4.5\n", {}, {"qty": "int32"}, "'4.5' in line 3 of .* is no int32, which column 'qty'"),
+        ('a,b\n"1,299.99",1\n', {}, {"a": "float64"}, "'1,299.99' in line 2.* column 'a'.*no separators of thousands"),
+        ("a\n1\n", {"separator": ";"}, None, r"csv=\{'separator': ...\} is no option of CSV files"),
+        ("a\n1\n", {"delimiter": ";;"}, None, "cannot be used: .*The values are those of pyarrow.csv"),
+        ("a\n1\n", {"encoding": "klingon"}, None, "cannot be used: .*klingon"),
+    ],
+)
+def test_a_csv_file_that_cannot_be_read_is_refused_by_line_and_column_with_the_remedy(
+    tmp_path: Path, text: str, csv: dict[str, Any], schema: Any, error: str
+) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=error):
+        read(write(tmp_path, "a.csv", text), schema, **csv)
+
+
+def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="is no CSV file but json"):
+        read(write(tmp_path, "a.json", '{"a": 1}'), delimiter=";")
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.jsonl.gz", "a.json.gz"])
+@pytest.mark.parametrize("is_list", [False, True])
+def test_json_is_read_with_an_object_in_a_line_or_as_a_list(tmp_path: Path, name: str, is_list: bool) -> None:
+    rows = [{"id": 1, "x": [1.5, 2.0], "o": {"a": "b"}}, {"id": 2, "x": [], "o": {"a": None}}]
+    text = json.dumps(rows, indent=1) if is_list else "".join(json.dumps(row) + "\n" for row in rows)
+    path = write(tmp_path, name, text)
+    expected = {"id": [1, 2], "x": [[1.5, 2.0], []], "o": [{"a": "b"}, {"a": None}]}
+    assert read(path)[0] == expected
+    assert {name: 2 * values for name, values in expected.items()} == read([path, path])[0]
+
+
+def test_json_that_is_damaged_is_refused_by_file(tmp_path: Path) -> None:
+    for text in ('{"a": 1}\n{"a": \n', "[1, 2]", '[{"a": 1}'):
+        with pytest.raises(errors.InvalidRequestError, match=r"a.json cannot be read as json"):
+            read(write(tmp_path, "a.json", text))
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
+def test_urls_name_files_folders_and_patterns_of_any_file_system(tmp_path: Path, kind: str) -> None:
+    import fsspec
+
+    columns = {"id": [1, 2], "x": [0.5, 1.5]}
+    memory = fsspec.filesystem("memory")
+    for part in range(2):
+        path = tmp_path / f"{part}.{kind}"
+        if kind == "csv":
+            path.write_text("id,x\n1,0.5\n2,1.5\n")
+        elif kind == "parquet":
+            pa.parquet.write_table(pa.table(columns), path)
+        else:
+            np.savez(path, **{name: np.array(values) for name, values in columns.items()})
+        memory.put_file(str(path), f"/urls-{kind}/{part}.{kind}")
+    try:
+        assert read(f"memory://urls-{kind}/0.{kind}")[0] == columns
+        for several in (f"memory://urls-{kind}", f"memory://urls-{kind}/*.{kind}"):
+            assert read(several)[0] == {name: values * 2 for name, values in columns.items()}
+        with pytest.raises(errors.InvalidRequestError, match="are in two places"):
+            read([f"memory://urls-{kind}/0.{kind}", str(tmp_path / f"0.{kind}")])
+        with pytest.raises(errors.InvalidRequestError, match=r"there is no file 'memory://urls/none.csv'"):
+            read("memory://urls/none.csv")
+    finally:
+        memory.rm(f"/urls-{kind}", recursive=True)
+    with pytest.raises(errors.InvalidRequestError, match=r"'nothing://a.csv' cannot be opened: Protocol not known"):
+        read("nothing://a.csv")
+
+
+def test_results_of_databases_are_rows(tmp_path: Path) -> None:
+    with sqlite3.connect(":memory:") as connection:
+        cursor = connection.execute("CREATE TABLE t(id INT, name TEXT)")
+        with pytest.raises(errors.InvalidRequestError, match="its last statement was no query"):
+            read(cursor)
+        cursor.executemany("INSERT INTO t VALUES (?, ?)", [(number, f"n{number}") for number in range(5000)])
+        cursor.execute("SELECT id, name FROM t ORDER BY id")
+        assert read(cursor)[0] == {"id": list(range(5000)), "name": [f"n{number}" for number in range(5000)]}
+        with pytest.raises(errors.InvalidRequestError, match="there is no batch to load"):
+            read(cursor.execute("SELECT id, name FROM t WHERE id < 0"))
+    connection.close()
+
+
+class AdbcCursor:
+    """As cursors of ADBC are: it gives Arrow, and rows too."""
+
+    description = (("id", None),)
+
+    def fetchmany(self, size: int) -> list[tuple[int]]:
+        """Must not be called."""
+        raise AssertionError(size)
+
+    def fetch_record_batch(self) -> pa.RecordBatchReader:
+        """The result."""
+        return pa.table({"id": [1, 2]}).to_reader()
+
+
+def test_results_that_are_arrow_stay_arrow() -> None:
+    assert read(AdbcCursor())[0] == {"id": [1, 2]}
+
+
+def test_categories_of_polars_and_large_integers_are_loaded_if_they_fit() -> None:
+    words = pa.array(["a", "b"]).cast(pa.string_view())
+    categories = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.uint32()), words)
+    large = pa.array([1, None, 2**63 - 1], pa.uint64())
+    assert read(pa.table({"c": categories, "n": large}))[0] == {"c": ["b", None, "a"], "n": [1, None, 2**63 - 1]}
+    with pytest.raises(
+        errors.UnsupportedTypeError, match=r"column 'n' of type uint64 .*9223372036854775808 not in range"
+    ):
+        read(pa.table({"n": pa.array([2**63], pa.uint64())}))
+
+
+def test_tfrecord_files_need_a_schema_which_the_error_proposes(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+    path = str(tmp_path / "a.tfrecord")
+    with tf.io.TFRecordWriter(path) as writer:
+        for number in range(3):
+            features = {
+                "id": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
+                "x": tf.train.Feature(float_list=tf.train.FloatList(value=[number, number + 0.5])),
+                "words": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"a"] * number)),
+            }
+            writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
+    schema = {"id": pa.int64(), "x": pa.list_(pa.float32(), 2), "words": pa.list_(pa.string())}
+    expected = {
+        "id": [0, 1, 2],
+        "x": [[0, 0.5], [1, 1.5], [2, 2.5]],
+        "words": [[], ["a"], ["a", "a"]],
+    }
+    assert read(path, schema)[0] == expected
+    Path(path + ".gz").write_bytes(gzip.compress(Path(path).read_bytes()))
+    assert read(path + ".gz", schema)[0] == expected
+    with pytest.raises(errors.InvalidRequestError) as error:
+        read(path)
+    lists = "'words': pyarrow.list_(pyarrow.binary()), 'x': pyarrow.list_(pyarrow.float32(), 2)"
+    assert f"By its first records: schema={{'id': 'int64', {lists}}}" in str(error.value)
+    with pytest.raises(errors.InvalidRequestError, match="cannot be read as tfrecord: Key: id"):
+        read(path, {"id": "float32"})
+    with pytest.raises(errors.InvalidRequestError, match=r"has the type timestamp\[ms\]"):
+        read(path, {"id": pa.timestamp("ms")})
+    Path(path).write_bytes(Path(path).read_bytes()[:-3])
+    with pytest.raises(errors.InvalidRequestError, match="cannot be read as tfrecord: truncated record"):
+        read(path, schema)
