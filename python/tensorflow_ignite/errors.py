@@ -418,7 +418,13 @@ class AssignmentChangedError(TensorFlowIgniteError):
 
 
 class ConnectionFailedError(TensorFlowIgniteError, ConnectionError):
-    """No node answers at the addresses given."""
+    """No node answers at the addresses given.
+
+    Attributes:
+        is_lasting: Whether another call cannot help: TLS, or its absence, prevents the connection.
+    """
+
+    is_lasting = False
 
 
 class RequestTimeoutError(TensorFlowIgniteError, TimeoutError):

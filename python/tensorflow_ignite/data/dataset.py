@@ -12,7 +12,7 @@ from tensorflow_ignite import task
 from tensorflow_ignite.data import cache_position, pyfunc
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
-from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW, Uneven
+from tensorflow_ignite.data.epochs.rows_per_worker import PADDED, ROWS_OF_NOW, Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
 from tensorflow_ignite.data.follow.interrupts import interrupts
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
@@ -226,6 +226,7 @@ def _dataset(rows: Rows, exact: bool) -> tf.data.Dataset:
     # batch from each worker, and the steps would end before the rows.
     known = exact and request.rows >= 0
     setattr(numbers, ROWS_OF_NOW, not known and not request.follow)
+    setattr(numbers, PADDED, request.weighted)
     plain = _batches(numbers, rows)
 
     def batches_for(size: int) -> tf.data.Dataset:

@@ -49,6 +49,7 @@ def streams(
     via: str = "",
     keep: Callable[[int], bool] | None = None,
     follow: bool = False,
+    keeps_back: bool = False,
     most: int = choice.STREAMS,
 ) -> list[Stream]:
     """The streams that bring the rows behind an endpoint.
@@ -61,6 +62,8 @@ def streams(
         via: ``host:port`` of the node that returned the endpoint.
         keep: As of :func:`choice.open_stream`.
         follow: Whether partitions that have moved are read from their new owners, after the others, or are an error.
+        keeps_back: With ``follow``, whether a stream passes batches on only after the last one of their node, so that
+            the new owners of its partitions replace a node that is lost meanwhile.
         most: Maximum number of streams.
 
     Raises:
@@ -80,7 +83,10 @@ def streams(
         return flight.describe(node, command, credentials).endpoints
 
     parts = choice.parallel(endpoint, most)
-    return [MovedPartitionStream(part, subject, opened, owners) if follow else opened(part) for part in parts]
+    return [
+        MovedPartitionStream(part, subject, opened, owners, keeps_back=keeps_back) if follow else opened(part)
+        for part in parts
+    ]
 
 
 def moved_streams(

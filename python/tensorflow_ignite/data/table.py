@@ -101,7 +101,15 @@ def read_table(
         for endpoint in description.endpoints
         # A single stream for each node keeps the order of its partitions, and each batch keeps its memory.
         for stream in service_or_thin.streams(
-            request.transport, endpoint, f"cache {cache!r}", given, via=node, keep=lambda _: True, follow=True, most=1
+            request.transport,
+            endpoint,
+            f"cache {cache!r}",
+            given,
+            via=node,
+            keep=lambda _: True,
+            follow=True,
+            keeps_back=True,
+            most=1,
         )
     ]
     return pa.Table.from_batches(_batches(streams), description.schema)

@@ -74,9 +74,11 @@ def translate(
         return not_supported(address)
     found = diagnose(address, credentials) if status is grpc.StatusCode.UNAVAILABLE else None
     if found is not None:
-        return errors.ConnectionFailedError(
+        failed = errors.ConnectionFailedError(
             f"{subject} was not read: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
         )
+        failed.is_lasting = True
+        return failed
     return FALLBACKS[status](
         f"{subject} was not read to its end: the node at {address} ended the stream ({status.name}: {text}). "
         f"A stream needs a running node. Check that the node runs, and read again"

@@ -22,6 +22,7 @@ from pyarrow import flight
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport.calls import CancellableCall
+from tensorflow_ignite.data.transport.repeats import Repeats
 from tensorflow_ignite.net.addresses import thin_hint
 from tensorflow_ignite.net.channels import flight_client, flight_options
 from tensorflow_ignite.net.credentials import Credentials
@@ -81,9 +82,23 @@ class Description:
 def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None) -> Description:
     """Asks the node at ``address`` for the schema, the number of rows and the nodes that send them.
 
+    A connection that breaks is opened again, for a minute: a node whose processors are all busy may be silent so long
+    that gRPC gives it up. A node that refuses the connection is not asked again.
+
     Raises:
         TensorFlowIgniteError: An error of the node, such as CacheNotFoundError; if no node answers.
     """
+    repeats = Repeats()
+    while True:
+        try:
+            return _describe(address, command, credentials)
+        except errors.ConnectionFailedError as error:
+            if not _BROKEN.search(str(error)):
+                raise
+            repeats.pause(error)
+
+
+def _describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None) -> Description:
     descriptor = flight.FlightDescriptor.for_command(command.SerializeToString())
     failure = f"cache {command.cache!r} was not described"
     counts = bool(command.where or command.sql) and not command.uncounted
@@ -448,6 +463,10 @@ def _connection(
         raise translate(error, address, failure, credentials, timeout) from error
 
 
+# What gRPC says of a connection that had been open.
+_BROKEN = re.compile(
+    r"Stream removed|ping timeout|[Kk]eepalive|Connection reset|Socket closed|Broken pipe|End of TCP stream|GOAWAY"
+)
 _CODED = re.compile(r"(?:with message: )?(?P<text>(?:(?!with message: ).)*? \[code=[A-Z_]+\])", re.DOTALL)
 
 
@@ -478,12 +497,14 @@ def translate(
         return errors.UnauthenticatedError(f"{failure}: the node at {address} does not know the caller ({reason})")
     if isinstance(error, flight.FlightUnauthorizedError):
         return errors.PermissionDeniedError(f"{failure}: the node at {address} does not permit it ({reason})")
-    if isinstance(error, flight.FlightUnavailableError):
+    if isinstance(error, flight.FlightUnavailableError) or _BROKEN.search(reason):
         found = None if "Connection refused" in reason else diagnose(address, credentials)
         if found is not None:
-            return errors.ConnectionFailedError(
+            failed = errors.ConnectionFailedError(
                 f"{failure}: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
             )
+            failed.is_lasting = True
+            return failed
         return errors.ConnectionFailedError(
             f"{failure}: no node answers at {address} ({reason}). A node serves its data on its own port, 10820 to "
             f"10919 unless configured. Check that the node runs and give its address: address=, or "

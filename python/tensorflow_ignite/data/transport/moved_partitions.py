@@ -1,4 +1,4 @@
-"""A stream that continues on other nodes if its partitions move."""
+"""A stream that continues on other nodes if its partitions move, or if its node is lost before it has sent a row."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport.choice import Stream
 from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.repeats import Repeats
 from tensorflow_ignite.v1 import data_pb2
 
 # Equal to the time for which a node waits for new owners of the partitions of a node that left.
@@ -26,6 +27,9 @@ class MovedPartitionStream:
     If a partition moves while a node sends it, the node sends it to its end. At the end the node returns the partitions
     that moved before it reached them; these are read from their new owners. So each row that exists all the time comes
     once, but partitions are not in the requested order. One thread iterates; any thread may cancel.
+
+    A node that is lost before its first batch is replaced by the new owners, as soon as the cluster names them. Later
+    its partitions could come twice: then the stream fails, unless it keeps batches back until each node has sent all.
     """
 
     def __init__(
@@ -34,6 +38,8 @@ class MovedPartitionStream:
         subject: str,
         opened: Callable[[Endpoint], Stream],
         owners: Callable[[data_pb2.ReadCommand], Sequence[Endpoint]],
+        *,
+        keeps_back: bool = False,
     ) -> None:
         """Opens nothing before iteration.
 
@@ -42,11 +48,13 @@ class MovedPartitionStream:
             subject: Names the rows in error texts, such as "cache 'x'".
             opened: Returns the stream of an endpoint, which opens nothing before iteration either.
             owners: Returns the present owners of the partitions of a command.
+            keeps_back: Whether batches are passed on only after the last one of their node.
         """
         self._endpoint = endpoint
         self._subject = subject
         self._opened = opened
         self._owners = owners
+        self._keeps_back = keeps_back
         # Re-entrant: a finalizer, which the interpreter runs anywhere, may call cancel().
         self._lock = threading.RLock()
         self._cancelled = threading.Event()
@@ -61,17 +69,30 @@ class MovedPartitionStream:
 
         Raises:
             PartitionNotLocalError: If the owner of a partition does not have it for 10 s.
-            TensorFlowIgniteError: If a node refuses the call or a stream breaks.
+            ConnectionFailedError: If a node is lost while it sends, or no node has its partitions after a minute.
+            TensorFlowIgniteError: If a node refuses the call.
         """
         waiting = deque([self._endpoint])
         missed = 0.0
+        repeats = Repeats(self._cancelled.wait)
         while waiting and not self._cancelled.is_set():
             endpoint = waiting.popleft()
             stream = self._begin(endpoint)
-            for batch in stream:
-                yield batch
-                # This frame must not keep the batch alive after its user has released it.
-                del batch
+            has_passed_on = False
+            try:
+                kept = list(stream) if self._keeps_back else stream
+                for batch in kept:
+                    has_passed_on = True
+                    yield batch
+                    # This frame must not keep the batch alive after its user has released it.
+                    del batch
+            except errors.ConnectionFailedError as error:
+                if has_passed_on:
+                    raise
+                repeats.pause(error)
+                waiting.extend(self._asked_again(endpoint, repeats))
+                continue
+            repeats.begin_anew()
             if stream.result is not None:
                 self.results.append(stream.result)
             moved = list(stream.result.moved) if stream.result else []
@@ -90,9 +111,7 @@ class MovedPartitionStream:
                 )
             else:
                 self._cancelled.wait(SECONDS_BETWEEN_QUESTIONS)
-            waiting.extend(
-                self._owners(self._endpoint.modified(partitions=moved, uncounted=True, since=[], wait_millis=0).command)
-            )
+            waiting.extend(self._owners(self._command_of(moved)))
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
@@ -100,6 +119,19 @@ class MovedPartitionStream:
             self._cancelled.set()
             if self._stream is not None:
                 self._stream.cancel()
+
+    def _command_of(self, partitions: Sequence[int]) -> data_pb2.ReadCommand:
+        """For partitions that another node may have now, which knows no positions of the node before."""
+        return self._endpoint.modified(partitions=partitions, uncounted=True, since=[], wait_millis=0).command
+
+    def _asked_again(self, lost: Endpoint, repeats: Repeats) -> Sequence[Endpoint]:
+        """The present owners of the partitions of a node that is lost."""
+        while not self._cancelled.is_set():
+            try:
+                return self._owners(self._command_of(lost.command.partitions))
+            except errors.ConnectionFailedError as error:
+                repeats.pause(error)
+        return ()
 
     def _begin(self, endpoint: Endpoint) -> Stream:
         stream = self._opened(endpoint.modified(follow=True))
