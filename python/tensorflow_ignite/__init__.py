@@ -99,6 +99,7 @@ def __dir__() -> list[str]:
 def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
+    importlib.import_module("tensorflow_ignite.train.padding").watch_keras3(trainer)
 
 
 def _correct_epochs(epoch_iterator: ModuleType) -> None:
@@ -107,7 +108,11 @@ def _correct_epochs(epoch_iterator: ModuleType) -> None:
 
 def _correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
-    importlib.import_module("tensorflow_ignite.train.class_weights").correct(data_adapter)
+    importlib.import_module("tensorflow_ignite.train.class_weights").correct_tf_keras(data_adapter)
+
+
+def _correct_data_of_keras(tf_dataset_adapter: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.class_weights").correct_keras3(tf_dataset_adapter)
 
 
 def _check_strategies(distribute_lib: ModuleType) -> None:
@@ -117,6 +122,7 @@ def _check_strategies(distribute_lib: ModuleType) -> None:
 def _correct_fit_of_tf_keras(training: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.strategy_check").watch_tf_keras(training)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_tf_keras(training)
+    importlib.import_module("tensorflow_ignite.train.padding").watch_tf_keras(training)
 
 
 def _correct_device_iterators(multi_device_iterator_ops: ModuleType) -> None:
@@ -135,6 +141,7 @@ after_import.call("tensorflow.python.data.ops.multi_device_iterator_ops", _corre
 after_import.call("tf_keras.src.engine.training", _correct_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
+after_import.call("keras.src.trainers.data_adapters.tf_dataset_adapter", _correct_data_of_keras)
 after_import.call("tf_keras.src.engine.data_adapter", _correct_data_of_tf_keras)
 _watch_for_profiles()
 del after_import, hook

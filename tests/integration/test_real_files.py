@@ -53,7 +53,9 @@ def test_what_pandas_writes_by_default_is_loaded_with_names_that_sql_knows(
     assert sorted(chosen["column_1"].to_pylist()) == ["r2", "r3"]
     # Also as a key, and in data that are no file.
     tfi.load("lung_keys", frame, key="ph.ecog", partitions=PARTITIONS, address=cluster.address)
-    with pytest.raises(tfi.errors.InvalidRequestError, match=r"'a.b' would be stored as 'a_b', which is another column"):
+    with pytest.raises(
+        tfi.errors.InvalidRequestError, match=r"'a.b' would be stored as 'a_b', which is another column"
+    ):
         tfi.load("lung_twice", {"a.b": [1], "a_b": [2]}, address=cluster.address)
     assert load(cluster, "lung_no_sql", frame, sql=False).columns.tolist() == ["ph.ecog", "note"]
 

@@ -1,16 +1,73 @@
-"""Class weights of ``fit`` of tf_keras under parameter servers, where tf_keras ignores them without an error."""
+"""Class weights of ``fit``: together with weights of rows, and where tf_keras ignores them without an error."""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from tensorflow_ignite.errors import InvalidRequestError
 
+_REMEDY = "Or let the rows have weights: rows.map(lambda features, labels: (features, labels, weights))"
 
-def correct(data_adapter: ModuleType) -> None:
-    """Makes ``fit`` of tf_keras use ``class_weight`` under ParameterServerStrategy.
+
+def correct_keras3(tf_dataset_adapter: Any) -> None:
+    """Makes ``fit`` of Keras 3 multiply the weights of classes and of rows; it would refuse both together.
+
+    So rows that only fill an epoch (``uneven="pad"``) keep their weight 0.
+
+    Args:
+        tf_dataset_adapter: The module ``keras.src.trainers.data_adapters.tf_dataset_adapter``, of which the package
+            calls this once.
+    """
+    tf_dataset_adapter.make_class_weight_map_fn = _multiplied(tf_dataset_adapter.make_class_weight_map_fn)
+
+
+def _multiplied(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    @functools.wraps(original)
+    def make_class_weight_map_fn(class_weight: Any) -> Any:
+        import tensorflow as tf
+
+        _check(class_weight)
+        weigh = original(class_weight)
+
+        def combine(x: Any, y: Any = None, weight: Any = None) -> Any:
+            if tf.nest.is_nested(y):
+                raise InvalidRequestError(
+                    f"class_weight={class_weight} is given for several labels, {tf.nest.map_structure(_name, y)}. "
+                    f"Keras gives classes weights where there is one label. {_REMEDY}"
+                )
+            x, y, of_class = weigh(x, y)
+            if weight is None:
+                return x, y, of_class
+            return x, y, tf.cast(of_class, weight.dtype) * tf.reshape(weight, tf.shape(of_class))
+
+        # Otherwise its errors would be errors of the conversion.
+        return tf.autograph.experimental.do_not_convert(combine)
+
+    return make_class_weight_map_fn
+
+
+def _name(tensor: Any) -> str:
+    return str(tensor.dtype.name)
+
+
+def _check(class_weight: Any) -> None:
+    """Keras would fail while it looks for the largest class."""
+    if not isinstance(class_weight, dict) or not all(isinstance(key, (int, np.integer)) for key in class_weight):
+        raise InvalidRequestError(
+            f"class_weight={class_weight!r} does not give weights to classes. It is a dict from the number of a class "
+            f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give such a dict. {_REMEDY}"
+        )
+
+
+def correct_tf_keras(data_adapter: ModuleType) -> None:
+    """Makes ``fit`` of tf_keras use ``class_weight`` under ParameterServerStrategy, and together with weights of rows.
+
+    It multiplies both, but fails where the number of rows of a batch is not known.
 
     Its data handler for the other strategies gives each row the weight of its class; the one for parameter servers has
     no such step. The correction adds it before the dataset goes to the workers.
@@ -22,6 +79,8 @@ def correct(data_adapter: ModuleType) -> None:
     weigh: Any = getattr(data_adapter, "_make_class_weight_map_fn", None)
     if kind is None or weigh is None:
         return
+    weigh = _multiplied(weigh)
+    setattr(data_adapter, "_make_class_weight_map_fn", weigh)  # noqa: B010
     original = kind._configure_dataset_and_inferred_steps
 
     @functools.wraps(original)

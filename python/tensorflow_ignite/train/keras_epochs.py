@@ -14,21 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite.data.epochs.rows_per_worker import ROWS_OF_NOW
-
-
-def has_rows_of_now(dataset: Any) -> bool:
-    """Whether a dataset is made of a marked one.
-
-    Args:
-        dataset: A tf.data.Dataset, or one that a strategy has distributed.
-    """
-    waiting = [getattr(dataset, "_original_dataset", dataset)]
-    while waiting:
-        each = waiting.pop()
-        if getattr(each, ROWS_OF_NOW, False):
-            return True
-        waiting += each._inputs() if hasattr(each, "_inputs") else []
-    return False
+from tensorflow_ignite.train.marks import is_marked
 
 
 def correct_keras3(epoch_iterator: ModuleType) -> None:
@@ -43,7 +29,7 @@ def correct_keras3(epoch_iterator: ModuleType) -> None:
     @functools.wraps(original)
     @contextlib.contextmanager
     def catch_stop_iteration(self: Any) -> Iterator[None]:
-        if self.steps_per_epoch or not has_rows_of_now(getattr(self.data_adapter, "_dataset", None)):
+        if self.steps_per_epoch or not is_marked(getattr(self.data_adapter, "_dataset", None), ROWS_OF_NOW):
             with original(self):
                 yield
             return
@@ -70,7 +56,7 @@ def correct_tf_keras(data_adapter: ModuleType) -> None:
     def catch_stop_iteration(self: Any) -> Iterator[None]:
         with original(self):
             yield
-        if self._steps_per_epoch is None and has_rows_of_now(self._dataset):
+        if self._steps_per_epoch is None and is_marked(self._dataset, ROWS_OF_NOW):
             self._inferred_steps = None
 
     kind.catch_stop_iteration = catch_stop_iteration
