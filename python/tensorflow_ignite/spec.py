@@ -862,6 +862,7 @@ class Node(Value):
         gpus: The GPUs that tasks may use; of the last agent while none runs.
         http_address: ``"host:port"`` of its HTTP port; empty: it has none.
         serves_models: Whether it is of a version that serves models.
+        time_zone: That of its JVM, such as ``"Europe/Berlin"``, in which it writes and reads DATE and TIME.
     """
 
     id: str
@@ -882,3 +883,4 @@ class Node(Value):
     gpus: tuple[Gpu, ...] = ()
     http_address: str = ""
     serves_models: bool = False
+    time_zone: str = ""

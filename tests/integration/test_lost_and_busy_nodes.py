@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.data.plan import count_rows
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
@@ -26,7 +27,7 @@ FROZEN_SECONDS = 15.0
 def test_a_table_is_whole_though_an_owner_dies_before_or_while_it_is_read(
     nodes: LocalCluster, transport: str, delay: float
 ) -> None:
-    cache = f"table_{transport}_{delay:.0f}"
+    cache = f"table_{transport}_{bool(delay)}"
     values = np.random.default_rng(0).integers(0, 256, (ROWS, ROW_BYTES), np.uint8)
     tfi.load(
         cache, {"id": np.arange(ROWS), "x": values}, backups=1, partitions=PARTITIONS, address=nodes.nodes[0].address
@@ -41,12 +42,12 @@ def test_a_table_is_whole_though_an_owner_dies_before_or_while_it_is_read(
         table = read.result().sort_by("id")
     assert table["id"].to_pylist() == list(range(ROWS))
     np.testing.assert_array_equal(table["x"].combine_chunks().flatten().to_numpy().reshape(ROWS, ROW_BYTES), values)
-    assert tfi.count_rows(cache, address=nodes.nodes[0].address) == ROWS
+    assert count_rows(cache, address=nodes.nodes[0].address) == ROWS
 
 
 def test_an_epoch_begins_though_an_owner_has_just_died(nodes: LocalCluster) -> None:
     tfi.load("epoch_of_dead", {"id": np.arange(ROWS)}, backups=1, partitions=PARTITIONS, address=nodes.nodes[0].address)
-    rows = tfi.batches("epoch_of_dead", 100, address=nodes.nodes[0].address)
+    rows = tfi.batches("epoch_of_dead", batch_size=100, address=nodes.nodes[0].address)
     nodes.kill_node(nodes.nodes[2])
     assert sorted(number for batch in rows for number in batch["id"].tolist()) == list(range(ROWS))
 
@@ -58,7 +59,7 @@ def test_a_node_that_is_silent_for_a_while_is_asked_again(nodes: LocalCluster, p
     waker = threading.Timer(FROZEN_SECONDS, nodes.resume_node, [nodes.nodes[0]])
     waker.start()
     try:
-        assert tfi.count_rows("of_a_busy_node", address=address) == ROWS
+        assert count_rows("of_a_busy_node", address=address) == ROWS
         assert not nodes.nodes[0].suspended
     finally:
         waker.join()
@@ -66,6 +67,6 @@ def test_a_node_that_is_silent_for_a_while_is_asked_again(nodes: LocalCluster, p
 
 def test_an_address_where_nobody_listens_is_refused_at_once(cluster: LocalCluster) -> None:
     began = time.monotonic()
-    with pytest.raises(tfi.errors.ConnectionFailedError, match="no node answers at 127.0.0.1:1 "):
-        tfi.count_rows("any", address="127.0.0.1:1")
+    with pytest.raises(tfi.errors.ConnectionFailedError, match=r"no node answers at 127.0.0.1:1 "):
+        count_rows("any", address="127.0.0.1:1")
     assert time.monotonic() - began < 60

@@ -290,6 +290,13 @@ def _alike(nodes: Sequence[Node]) -> Iterator[Finding]:
         "failed",
         "Install the same there: pip install tensorflow==VERSION",
     )
+    yield _same(
+        "time zones",
+        [node for node in nodes if node.time_zone],
+        lambda node: node.time_zone,
+        "warning",
+        "Start all nodes with one time zone, such as -Duser.timezone=UTC: DATE and TIME are not read otherwise",
+    )
     minor = {node.agent.python_version.rpartition(".")[0] for node in running}
     yield _same(
         "python versions",

@@ -172,16 +172,17 @@ class LocalCluster:
                 self.close()
             raise
 
-    def start_node(self, *, python: str | None = None) -> LocalNode:
+    def start_node(self, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
         """Starts one more node; returns when all see each other and it can run tasks, or reports why not.
 
         Args:
             python: The interpreter that runs tasks there. Default: that of the cluster.
+            jvm_args: Options for its JVM after those of the cluster.
 
         Raises:
             NodeStartError: It does not start.
         """
-        node = self._spawn(python=python)
+        node = self._spawn(python=python, jvm_args=jvm_args)
         self.await_settled()
         self._await_agents()
         return node
@@ -342,7 +343,7 @@ class LocalCluster:
             environment["PYTHONPATH"] = os.pathsep.join(paths)
         return environment
 
-    def _spawn(self, name: str | None = None, *, python: str | None = None) -> LocalNode:
+    def _spawn(self, name: str | None = None, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
         """Starts a process: of a new node, or of one that was here before under this name."""
         assert self._ports is not None
         if name is None:
@@ -354,7 +355,7 @@ class LocalCluster:
             f"--python={python or self._python}",
             f"--data-region-bytes={self._data_region_bytes}",
             *(f"--attribute={key}={value}" for key, value in self._attributes.items()),
-            *(f"--jvm-arg={option}" for option in self._jvm_args),
+            *(f"--jvm-arg={option}" for option in (*self._jvm_args, *jvm_args)),
             *([f"--config={self._config}"] if self._config else []),
             *(["--persistent", f"--activate-at={self._first_nodes}"] if self._persistent else []),
         ]

@@ -1,5 +1,6 @@
 package io.tensorflowignite;
 
+import io.tensorflowignite.data.schema.NodeZones;
 import io.tensorflowignite.node.InactiveApi;
 import io.tensorflowignite.predict.sql.SqlPredictions;
 import java.io.Serializable;
@@ -62,6 +63,7 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
   @Override
   public void start(PluginContext context) {
     ignite = context.grid();
+    NodeZones.announce(ignite);
     if (hasSqlFunctions()) {
       SqlPredictions.announce(ignite);
     }

@@ -17,6 +17,7 @@ import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.List;
+import java.util.TimeZone;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -76,6 +77,7 @@ final class NodeRow implements AutoCloseable {
             .setMaxTasks(maxTasks)
             .setServesModels(true)
             .setHostName(hostName())
+            .setTimeZone(TimeZone.getDefault().getID())
             .setPluginVersion(Strings.nullToEmpty(version))
             .build();
   }

@@ -91,8 +91,18 @@ public final class Temporals {
     return (int) new java.sql.Date(millis).toLocalDate().toEpochDay();
   }
 
-  public static java.sql.Date date(long daysSince1970) {
-    return java.sql.Date.valueOf(LocalDate.ofEpochDay(daysSince1970));
+  /** A day as Java has it; its calendar leaves out the days of 5 to 14 October 1582. */
+  public static java.sql.Date date(long daysSince1970) throws MismatchException {
+    LocalDate day = LocalDate.ofEpochDay(daysSince1970);
+    java.sql.Date date = java.sql.Date.valueOf(day);
+    if (!date.toLocalDate().equals(day)) {
+      throw new MismatchException(
+          "is "
+              + day
+              + ", a day that Java's calendar does not have: in 1582 the 4th of October was"
+              + " followed by the 15th (schema= with int32 or string loads it)");
+    }
+    return date;
   }
 
   /** Time since midnight, in a unit. */

@@ -9,6 +9,7 @@ import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
 import io.tensorflowignite.data.schema.ColumnType;
+import io.tensorflowignite.data.schema.NodeZones;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.StoredTypes;
@@ -76,6 +77,7 @@ final class LoadTarget {
       Ignite ignite, SchemaResolver schemas, SchemaStore store, LoadPlan plan) {
     CacheLookup caches = new CacheLookup(ignite);
     caches.requireActive();
+    NodeZones.requireOne(plan.cache(), plan.fields(), ignite.cluster().forServers().nodes());
     Optional<CoLocation> like = CoLocation.of(ignite, plan);
     List<Field> keyFields = like.map(other -> other.requireKeys(plan)).orElse(plan.key().fields());
     ExistingCache existing = plan.command().getExisting();

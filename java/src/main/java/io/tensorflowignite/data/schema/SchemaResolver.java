@@ -18,12 +18,12 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.FieldType;
 import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryType;
 import org.apache.ignite.cache.QueryEntity;
-import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
  * Finds the columns of a cache: in the Arrow schema that a load has stored, else in its query
@@ -60,7 +60,15 @@ public final class SchemaResolver {
         schema.select(names, withKey).stream()
             .map(column -> types.apply(name, column))
             .collect(Collectors.toList());
-    return types.isResolved() ? columns : sampled(cache, columns);
+    if (types.isResolved()) {
+      return columns;
+    }
+    List<CacheColumn> known = sampled(cache, columns);
+    NodeZones.requireOne(
+        name,
+        known.stream().map(CacheColumn::field).collect(Collectors.toList()),
+        ignite.cluster().forDataNodes(name).nodes());
+    return known;
   }
 
   /** The cache's schema; empty for an empty cache without metadata. */
@@ -71,11 +79,12 @@ public final class SchemaResolver {
   private Optional<CacheSchema> ofMetadata(IgniteCache<Object, Object> cache) {
     List<QueryEntity> entities = entities(cache);
     String name = cache.getName();
-    Optional<Schema> stored = store.get(name).filter(schema -> agrees(schema, entities));
-    if (stored.isPresent()) {
-      return Optional.of(ofStored(name, stored.get(), () -> keyOfEntities(cache, entities)));
-    }
-    return ofEntities(cache, entities);
+    return store
+        .get(name)
+        .filter(schema -> agrees(schema, entities))
+        .map(schema -> altered(schema, entities))
+        .map(schema -> ofStored(name, schema, () -> keyOfEntities(cache, entities)))
+        .or(() -> ofEntities(cache, entities));
   }
 
   /** The name of the binary type of the cache's values; empty if not known. */
@@ -87,22 +96,53 @@ public final class SchemaResolver {
   }
 
   /**
-   * Whether a stored schema agrees with the cache's query entity. Otherwise it belongs to an
-   * earlier cache of the same name.
+   * Whether a stored schema agrees with the cache's query entity: they have columns in common, all
+   * of one type. Otherwise it belongs to an earlier cache of the same name.
    */
   public static boolean agrees(Schema schema, List<QueryEntity> entities) {
     if (entities.size() != 1) {
       return entities.isEmpty();
     }
     Map<String, String> fields = entities.get(0).getFields();
-    return schema.getFields().stream()
-        .filter(field -> !field.getName().equals(CacheSchema.KEY))
-        .allMatch(
-            field -> {
-              String stored =
-                  StoredTypes.of(field).map(type -> type.storage().getName()).orElse(null);
-              return Objects.equals(stored, fields.get(field.getName()));
-            });
+    List<Field> common =
+        schema.getFields().stream()
+            .filter(field -> fields.containsKey(field.getName()))
+            .collect(Collectors.toList());
+    return !common.isEmpty()
+        && common.stream()
+            .allMatch(
+                field -> {
+                  String stored =
+                      StoredTypes.of(field).map(type -> type.storage().getName()).orElse(null);
+                  return Objects.equals(stored, fields.get(field.getName()));
+                });
+  }
+
+  /**
+   * A stored schema with the columns that ALTER TABLE has added since, and without removed ones.
+   */
+  public static Schema altered(Schema schema, List<QueryEntity> entities) {
+    if (entities.isEmpty()) {
+      return schema;
+    }
+    QueryEntity entity = entities.get(0);
+    Map<String, Field> stored = new LinkedHashMap<>();
+    schema.getFields().forEach(field -> stored.put(field.getName(), field));
+    List<Field> fields = new ArrayList<>();
+    stored.forEach(
+        (name, field) -> {
+          if (name.equals(CacheSchema.KEY) || entity.getFields().containsKey(name)) {
+            fields.add(field);
+          }
+        });
+    for (String name : entity.getFields().keySet()) {
+      if (!stored.containsKey(name) && !name.equals(entity.getKeyFieldName())) {
+        Field added = type(entity, name).field(name);
+        FieldType nullable = new FieldType(true, added.getType(), null, added.getMetadata());
+        fields.add(new Field(name, nullable, added.getChildren()));
+      }
+    }
+    return new Schema(fields, schema.getCustomMetadata());
   }
 
   public static CacheSchema ofStored(
@@ -311,11 +351,8 @@ public final class SchemaResolver {
     return CacheColumn.of(CacheSchema.KEY, type, typeName, RowField::key);
   }
 
-  @SuppressWarnings("unchecked")
-  private static List<QueryEntity> entities(IgniteCache<Object, Object> cache) {
-    CacheConfiguration<Object, Object> configuration =
-        cache.getConfiguration(CacheConfiguration.class);
-    return new ArrayList<>(configuration.getQueryEntities());
+  private List<QueryEntity> entities(IgniteCache<Object, Object> cache) {
+    return CacheEntities.of(ignite, cache.getName());
   }
 
   private static TensorFlowIgniteException typeUnknown(

@@ -84,6 +84,8 @@ final class ColumnRules {
   }
 
   private SelectColumn column(SelectItem<?> item, Expression expression, int position) {
+    // As the caller has written it; the check writes it as SQL has it.
+    String written = expression instanceof Column ? ((Column) expression).getColumnName() : null;
     rows += expressions.check(expression).rows();
     if (rows > MAX_ROWS_SELECTED) {
       throw SqlErrors.invalid(
@@ -96,11 +98,10 @@ final class ColumnRules {
       SqlLiterals.requireName(text, item.getAlias().getName());
     }
     String alias = item.getAlias() == null ? null : SqlTable.unquoted(item.getAlias().getName());
-    if (expression instanceof Column) {
-      String name = ((Column) expression).getColumnName();
+    if (written != null) {
       return SelectColumn.ofTable(
-          alias == null ? SqlTable.unquoted(name) : alias,
-          SqlTable.resolveName(name),
+          alias == null ? SqlTable.unquoted(written) : alias,
+          SqlTable.resolveName(((Column) expression).getColumnName()),
           scope.source((Column) expression).map(Source::table).orElse(null));
     }
     if (alias != null) {

@@ -305,6 +305,7 @@ final class ExpressionRules {
       }
     }
     SqlLiterals.requireName(text, name);
+    scope.makeExact(column);
     return Operand.column(scope.type(column));
   }
 

@@ -58,6 +58,7 @@ final class GroupedColumns {
   }
 
   private void add(Column column) {
+    scope.makeExact(column);
     String name = SqlTable.resolveName(column.getColumnName());
     Optional<Source> source = scope.source(column);
     list.add(column);

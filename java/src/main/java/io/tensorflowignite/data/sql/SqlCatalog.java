@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.data.schema.CacheEntities;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
@@ -62,7 +63,13 @@ final class SqlCatalog {
 
   private SqlTable table(String schema, String name) {
     Map<String, String> types = types();
-    return new SqlTable(cache.getName(), schema, name, types, affinity(types));
+    return new SqlTable(
+        cache.getName(),
+        schema,
+        name,
+        types,
+        affinity(types),
+        configuration(cache).isSqlEscapeAll());
   }
 
   private TableAffinity affinity(Map<String, String> types) {
@@ -122,7 +129,7 @@ final class SqlCatalog {
 
   /** The cache's field of a column; the column's name if it is not a field. */
   String field(String column) {
-    for (QueryEntity entity : configuration(cache).getQueryEntities()) {
+    for (QueryEntity entity : CacheEntities.of(ignite, cache.getName())) {
       for (String field : entity.getFields().keySet()) {
         if (entity.getAliases().getOrDefault(field, field).equalsIgnoreCase(column)) {
           return field;
@@ -134,7 +141,7 @@ final class SqlCatalog {
 
   private Map<String, String> types() {
     Map<String, String> types = new HashMap<>();
-    for (QueryEntity entity : configuration(cache).getQueryEntities()) {
+    for (QueryEntity entity : CacheEntities.of(ignite, cache.getName())) {
       types.put("_KEY", entity.findKeyType());
       types.put("_VAL", entity.findValueType());
       entity
@@ -150,7 +157,7 @@ final class SqlCatalog {
 
   /** The conversion for the cache's only table. */
   SqlValueConversion conversion() {
-    return new SqlValueConversion(configuration(cache).getQueryEntities().iterator().next());
+    return new SqlValueConversion(CacheEntities.of(ignite, cache.getName()).iterator().next());
   }
 
   @SuppressWarnings("unchecked")

@@ -12,6 +12,7 @@ import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.data.schema.NodeZones;
 import io.tensorflowignite.data.schema.RequestedTypes;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
@@ -75,6 +76,9 @@ public final class SqlSource {
       return Optional.empty();
     }
     SqlTable table = new SqlCatalog(ignite, cache).table();
+    // Each node compares the days of its own time zone.
+    NodeZones.requireOneFor(
+        cache.getName(), table.types(), ignite.cluster().forDataNodes(cache.getName()).nodes());
     Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
     RowSelect select =
         sql.isEmpty()

@@ -10,6 +10,7 @@ public final class SqlTable {
   private final String name;
   private final Map<String, String> types;
   private final TableAffinity affinity;
+  private final boolean isEscaped;
 
   /**
    * @param types the class of each column's values, by the column's name in upper case
@@ -23,6 +24,20 @@ public final class SqlTable {
    */
   SqlTable(
       String cache, String schema, String name, Map<String, String> types, TableAffinity affinity) {
+    this(cache, schema, name, types, affinity, false);
+  }
+
+  /**
+   * @param isEscaped whether SQL has the names of its columns as they are; otherwise in upper case
+   */
+  SqlTable(
+      String cache,
+      String schema,
+      String name,
+      Map<String, String> types,
+      TableAffinity affinity,
+      boolean isEscaped) {
+    this.isEscaped = isEscaped;
     this.cache = cache;
     this.schema = schema;
     this.name = name;
@@ -46,8 +61,21 @@ public final class SqlTable {
     return affinity;
   }
 
+  /** The class of each column's values, by the column's name in upper case. */
+  Map<String, String> types() {
+    return types;
+  }
+
   boolean hasColumn(String column) {
     return types.containsKey(column.toUpperCase(Locale.ROOT));
+  }
+
+  /**
+   * The name that SQL has for a column in quotes: the caller knows the name of the cache's field,
+   * such as {@code day}, which SQL may have as {@code DAY}.
+   */
+  String exactName(String column) {
+    return !isEscaped && hasColumn(column) ? column.toUpperCase(Locale.ROOT) : column;
   }
 
   /** The class of a column's values; null: unknown. */

@@ -141,6 +141,16 @@ final class TableScope {
     return found.size() == 1 ? Optional.of(found.get(0)) : Optional.empty();
   }
 
+  /** Writes a column in quotes as SQL has it. */
+  void makeExact(Column column) {
+    String written = column.getColumnName();
+    if (SqlTable.isQuoted(written)) {
+      source(column)
+          .map(source -> source.table().exactName(SqlTable.unquoted(written)))
+          .ifPresent(exact -> column.setColumnName(SqlTable.quote(exact)));
+    }
+  }
+
   /** The table that a name in front of a column or a star means. */
   Optional<Source> named(String alias) {
     for (TableScope scope = this; scope != null; scope = scope.outer) {

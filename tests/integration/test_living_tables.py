@@ -1,0 +1,150 @@
+"""Tables that change while they are in use, and columns as SQL and applications have them."""
+
+from __future__ import annotations
+
+import datetime
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyignite import Client, GenericObjectMeta
+from pyignite.datatypes import IntObject, String
+from thin_client import thin_client
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors
+from tensorflow_ignite.testing import LocalCluster
+
+PARTITIONS = 8
+
+
+@pytest.fixture
+def sql(cluster: LocalCluster) -> Iterator[Client]:
+    """Ignite's own client, which changes tables."""
+    with thin_client(cluster.nodes[0].pid) as client:
+        yield client
+
+
+def rows(cache: str, cluster: LocalCluster, **options: Any) -> list[dict[str, Any]]:
+    """The rows, sorted by their first column."""
+    table = tfi.read_table(cache, address=cluster.address, **options)
+    return sorted(table.to_pylist(), key=lambda row: str(next(iter(row.values()))))
+
+
+def test_columns_are_those_that_sql_has_now(cluster: LocalCluster, sql: Client) -> None:
+    sql.sql('CREATE TABLE Ship (id INT PRIMARY KEY, name VARCHAR, speed INT) WITH "CACHE_NAME=ships,VALUE_TYPE=Ship"')
+    sql.sql("INSERT INTO Ship (id, name, speed) VALUES (1, 'Beagle', 9), (2, 'Fram', 7)")
+    sql.sql("ALTER TABLE Ship ADD COLUMN masts INT")
+    assert rows("ships", cluster, columns=["NAME", "MASTS"]) == [
+        {"NAME": "Beagle", "MASTS": None},
+        {"NAME": "Fram", "MASTS": None},
+    ]
+    with pytest.raises(errors.RowMismatchError, match=r"MASTS.*null"):
+        list(tfi.batches("ships", batch_size=2, columns=["MASTS"], address=cluster.address))
+    sql.sql("UPDATE Ship SET masts = 3 WHERE id = 1")
+    assert rows("ships", cluster, columns=["NAME", "MASTS"], where="masts > ?", parameters=[2]) == [
+        {"NAME": "Beagle", "MASTS": 3}
+    ]
+    sql.sql("ALTER TABLE Ship DROP COLUMN speed")
+    assert sorted(rows("ships", cluster)[0]) == ["ID", "MASTS", "NAME"]
+    sql.sql("ALTER TABLE Ship ADD COLUMN speed INT")
+    speeds = sorted(row[0] for row in sql.sql("SELECT speed FROM Ship"))
+    assert sorted(row["SPEED"] for row in rows("ships", cluster, columns=["SPEED"])) == speeds
+
+
+@pytest.mark.full
+def test_a_loaded_cache_keeps_the_types_of_its_other_columns_when_sql_changes_one(
+    cluster: LocalCluster, sql: Client
+) -> None:
+    images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
+    tfi.load(
+        "altered",
+        {"id": [1, 2], "image": images, "note": ["a", "b"]},
+        key="id",
+        partitions=PARTITIONS,
+        address=cluster.address,
+    )
+    [[schema, table]] = sql.sql("SELECT SCHEMA_NAME, TABLE_NAME FROM SYS.TABLES WHERE CACHE_NAME = 'altered'")
+    sql.sql(f'ALTER TABLE "{schema}"."{table}" ADD COLUMN weight DOUBLE')
+    sql.sql(f'ALTER TABLE "{schema}"."{table}" DROP COLUMN note')
+    sql.sql(f'UPDATE "{schema}"."{table}" SET weight = 1.5 WHERE id = 2')
+    table = tfi.read_table("altered", key=True, address=cluster.address).sort_by("_key")
+    assert table.column_names == ["_key", "image", "WEIGHT"]
+    assert table.schema.field("image").type == pa.list_(pa.uint8(), 12)
+    assert table["WEIGHT"].to_pylist() == [None, 1.5]
+    [batch] = tfi.batches("altered", batch_size=2, columns=["image"], address=cluster.address)
+    assert batch["image"].shape == (2, 3, 4)
+
+
+class Who(metaclass=GenericObjectMeta, type_name="WhoOfTexts", schema=OrderedDict(first=String, last=String)):
+    """A key of two fields."""
+
+
+class Staff(metaclass=GenericObjectMeta, type_name="StaffOfPut", schema=OrderedDict(ID=String, PAY=IntObject)):
+    """A value that has the field of the key, too."""
+
+
+@pytest.mark.full
+def test_keys_that_are_objects_and_values_that_are_plain_are_read(cluster: LocalCluster, sql: Client) -> None:
+    cache = sql.get_or_create_cache("texts_of_people")
+    for first, last, text in (("Ada", "L", "one"), ("Alan", "T", "two")):
+        cache.put(Who(first=first, last=last), text)
+    assert rows("texts_of_people", cluster, key=True) == [
+        {"_key": {"first": "Ada", "last": "L"}, "value": "one"},
+        {"_key": {"first": "Alan", "last": "T"}, "value": "two"},
+    ]
+    sql.sql('CREATE TABLE Staff (id VARCHAR PRIMARY KEY, pay INT) WITH "CACHE_NAME=staff,VALUE_TYPE=StaffOfPut"')
+    sql.sql("INSERT INTO Staff (id, pay) VALUES ('1', 10)")
+    sql.get_cache("staff").put("2", Staff(ID="2", PAY=20))
+    sql.get_cache("staff").put("3", Staff(ID="other", PAY=30))
+    expected = [{"ID": number, "PAY": pay} for number, pay in (("1", 10), ("2", 20), ("3", 30))]
+    for how in ({}, {"where": "pay > 0"}, {"sql": "SELECT ID, PAY FROM Staff"}):
+        assert rows("staff", cluster, **how) == expected
+
+
+@pytest.mark.full
+def test_names_in_quotes_are_those_of_the_columns_and_may_be_words_of_sql(cluster: LocalCluster) -> None:
+    names = ["day", "order", "group", "key", "value", "Mixed Case"]
+    columns = {name: [number, number + 10] for number, name in enumerate(names)}
+    tfi.load("words", columns, partitions=PARTITIONS, address=cluster.address)
+    for number, name in enumerate(names):
+        assert rows("words", cluster, columns=[name], where=f'"{name}" >= ?', parameters=[10]) == [{name: number + 10}]
+        selected = f'SELECT "{name}" FROM words WHERE "{name}" < 10'
+        assert rows("words", cluster, sql=selected) == [{name: number}]
+    assert rows("words", cluster, columns=["day"], where="DAY >= 10") == [{"day": 10}]
+    with pytest.raises(errors.SqlInvalidError, match='Column "none" not found'):
+        rows("words", cluster, where='"none" = 1')
+
+
+@pytest.mark.full
+def test_days_are_exact_or_refused(cluster: LocalCluster) -> None:
+    days = [
+        datetime.date(1, 1, 1),
+        datetime.date(1582, 10, 4),
+        datetime.date(1582, 10, 15),
+        datetime.date(9999, 12, 31),
+    ]
+    tfi.load("days", {"day": days}, partitions=PARTITIONS, address=cluster.address)
+    assert sorted(tfi.read_table("days", address=cluster.address)["day"].to_pylist()) == days
+    with pytest.raises(errors.RowMismatchError, match="1582-10-10, a day that Java's calendar does not have"):
+        tfi.load("no_day", {"day": [datetime.date(1582, 10, 10)]}, address=cluster.address)
+
+
+@pytest.mark.full
+def test_nodes_of_several_time_zones_refuse_days_and_name_their_zones(tmp_path: Path) -> None:
+    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=Europe/Berlin"]) as cluster:
+        columns = {"id": [1, 2], "day": [datetime.date(2026, 1, 1)] * 2}
+        tfi.load("zoned", columns, partitions=PARTITIONS, address=cluster.address)
+        cluster.start_node(jvm_args=["-Duser.timezone=America/New_York"])
+        cluster.await_settled()
+        zones = "different time zones: .*Europe/Berlin.*America/New_York|America/New_York.*Europe/Berlin"
+        for options in ({}, {"where": "id = 1"}):
+            with pytest.raises(errors.InvalidRequestError, match=zones):
+                tfi.read_table("zoned", address=cluster.address, **options)
+        with pytest.raises(errors.InvalidRequestError, match=zones):
+            tfi.load("zoned_too", columns, address=cluster.address)
+        assert sorted(tfi.read_table("zoned", columns=["id"], address=cluster.address)["id"].to_pylist()) == [1, 2]
