@@ -129,7 +129,7 @@ def test_unusual_spellings_of_a_number_are_that_number(tmp_path: Path, text: str
         ("id,qty\n1,2\n2,4.5\n", {}, {"qty": "int32"}, "'4.5' in line 3 of .* is no int32, which column 'qty'"),
         ('a,b\n"1,299.99",1\n', {}, {"a": "float64"}, "'1,299.99' in line 2.* column 'a'.*no separators of thousands"),
         ("a\n1\n", {"separator": ";"}, None, r"csv=\{'separator': ...\} is no option of CSV files"),
-        ("a\n1\n", {"delimiter": ";;"}, None, "cannot be used: .*The values are those of pyarrow.csv"),
+        ("a\n1\n", {"delimiter": ";;"}, None, "cannot be used: .*a value that pyarrow.csv takes"),
         ("a\n1\n", {"encoding": "klingon"}, None, "cannot be used: .*klingon"),
     ],
 )

@@ -259,14 +259,14 @@ def test_the_command_prints_steps_remedies_and_a_summary_or_json(node, capsys) -
     assert main(["doctor", "--only", "cluster", "--address", node.address]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"the cluster\n  ✓ address              {node.address} answers\n")
-    assert out.endswith("\nno step of 19 failed\n")
+    assert out.endswith("\nno step of 20 failed\n")
     node.state.nodes[2] = member(node, 2, tensorflow_version="2.20.0", python_version="3.11.9")
     assert main(["--address", node.address, "doctor", "--only", "cluster"]) == 1
     out = capsys.readouterr().out
     assert "  ✗ tensorflow versions  nodes differ: " in out
     assert "\n                         → Install the same there: pip install tensorflow==VERSION\n" in out
     assert "  ! python versions      nodes differ: " in out
-    assert out.endswith("\n1 of 19 steps failed, 1 warning\n")
+    assert out.endswith("\n1 of 20 steps failed, 1 warning\n")
     assert main(["doctor", "--only", "cluster", "--json", "--address", node.address]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["ok"] is False

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from numbers import Integral
 from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from tensorflow_ignite.errors import InvalidRequestError
 
@@ -57,7 +56,7 @@ def _name(tensor: Any) -> str:
 
 def _check(class_weight: Any) -> None:
     """Keras would fail while it looks for the largest class."""
-    if not isinstance(class_weight, dict) or not all(isinstance(key, (int, np.integer)) for key in class_weight):
+    if not isinstance(class_weight, dict) or not all(isinstance(key, Integral) for key in class_weight):
         raise InvalidRequestError(
             f"class_weight={class_weight!r} does not give weights to classes. It is a dict from the number of a class "
             f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give such a dict. {_REMEDY}"

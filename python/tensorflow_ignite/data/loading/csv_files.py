@@ -76,7 +76,8 @@ class CsvOptions:
             found.format(None)
         except (TypeError, ValueError, LookupError, pa.ArrowException) as error:
             raise errors.InvalidRequestError(
-                f"csv={dict(options or {})!r} cannot be used: {error}. The values are those of pyarrow.csv. Correct it"
+                f"csv={dict(options or {})!r} cannot be used: {error}. Each option has a value that pyarrow.csv takes. "
+                "Give such a value"
             ) from error
         return found
 
