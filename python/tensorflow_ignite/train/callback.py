@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import current
 from tensorflow_ignite.train import fits, keras3
+from tensorflow_ignite.train.callback_states import CallbackStates
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
 from tensorflow_ignite.train.progress import announce, report_checkpoint, report_figures
@@ -53,6 +54,11 @@ class CheckpointCallback:
     With ``compile(steps_per_execution=n)`` it acts after each n steps, so a checkpoint that falls due in between is
     saved after the last of them. Keras 3 runs n steps at the end of an epoch too, while there are batches, and counts n
     if there are fewer.
+
+    The other callbacks go on too: Keras' EarlyStopping (with the best weights), ReduceLROnPlateau, ModelCheckpoint,
+    TensorBoard and History know what they knew, and a training that one of them has stopped stays stopped. A callback
+    of your own goes on if it has the methods ``state_dict()``, which returns None, booleans, numbers, texts and numpy
+    arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known.
 
     In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
     of this ``fit``. If training resumes within an epoch of a round, the epoch is trained again, so that no new row is
@@ -112,6 +118,9 @@ class CheckpointCallback:
         self._round = 0
         self._optimizer: Any = None
         self._figures: dict[str, float] = {}
+        self._states = CallbackStates()
+        # Whether this fit goes on where a checkpoint has left it.
+        self._goes_on = False
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Called by ``fit``."""
@@ -155,6 +164,7 @@ class CheckpointCallback:
                 "batch": self._batch_variable,
             },
             self._schedule,
+            optional={"callbacks": _state_of(self._states)},
             keep=self._keep,
             directory=self._directory,
             strategy=strategy,
@@ -166,6 +176,26 @@ class CheckpointCallback:
         else:
             # Not from that of an earlier fit.
             report_checkpoint(resumed_from_step=0)
+
+    def _after_train_begin(self, callbacks: list[Any]) -> None:
+        """Called when all callbacks have begun, which sets those of Keras to their beginning."""
+        self._states.take(callbacks, self.model)
+        if self._goes_on and self._states.restore():
+            self._start_at(int(self.params.get("epochs", 0)), 0)
+
+    def _after_epoch_end(self, callbacks: list[Any]) -> None:
+        """Called when all callbacks have ended the epoch, so that what they know is saved with it."""
+        if self._every_epoch:
+            self._save(self._epoch, 0)
+
+    def _start_at(self, epoch: int, batch: int) -> None:
+        if keras3.is_model(self.model):
+            keras3.start_at(self.model, epoch, batch)
+        else:
+            # `fit` of tf_keras gets its start position from this object.
+            self.model._training_state = SimpleNamespace(
+                maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
+            )
 
     def _continue(self, earlier: CheckpointCallback) -> None:
         """Continues with the checkpoints of the round before."""
@@ -188,6 +218,7 @@ class CheckpointCallback:
         if steps and batch >= steps:
             epoch, batch = epoch + 1, 0
         self._epoch = epoch
+        self._goes_on = True
         self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
         epochs = self.params.get("epochs", 0)
@@ -201,17 +232,12 @@ class CheckpointCallback:
                 epoch,
                 epochs,
             )
-        if keras3.is_model(self.model):
-            keras3.start_at(self.model, epoch, batch)
-        else:
-            # `fit` of tf_keras gets its start position from this object.
-            self.model._training_state = SimpleNamespace(
-                maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
-            )
-            if epoch >= self.params.get("epochs", 0) and not self.model.built:
-                # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables,
-                # and a model without an input shape has none yet.
-                self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
+        self._start_at(epoch, batch)
+        is_over = epoch >= self.params.get("epochs", 0)
+        if is_over and not keras3.is_model(self.model) and not self.model.built:
+            # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables, and
+            # a model without an input shape has none yet.
+            self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""
@@ -234,7 +260,7 @@ class CheckpointCallback:
             self._save(self._epoch, self._batch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Reports the metrics, and saves if `every_epoch` is set."""
+        """Reports the metrics; a save of the epoch comes when all callbacks have ended it."""
         self._steps_before += self._batch
         self._batch = 0
         self._figures = {}
@@ -244,8 +270,6 @@ class CheckpointCallback:
                 self._figures[name] = float(value)
         self._report(self._steps_before, draws_metrics=True)
         self._epoch = epoch + 1
-        if self._every_epoch:
-            self._save(self._epoch, 0)
 
     def on_train_end(self, logs: Any = None) -> None:
         """Saves if a step was done since the last save."""
@@ -299,3 +323,17 @@ class CheckpointCallback:
         return False
 
     _implements_test_batch_hooks = _implements_train_batch_hooks
+
+
+def _state_of(states: CallbackStates) -> Any:
+    """The states as an object that TensorFlow saves in a checkpoint."""
+    import tensorflow as tf
+
+    class State(tf.train.experimental.PythonState):  # type: ignore[misc]
+        def serialize(self) -> bytes:
+            return states.serialize()
+
+        def deserialize(self, state: bytes) -> None:
+            states.deserialize(state)
+
+    return State()

@@ -90,8 +90,18 @@ class TrainCheckpoint:
         keep: int,
         directory: str,
         strategy: tf.distribute.Strategy | None = None,
+        optional: dict[str, Any] | None = None,
     ) -> None:
-        """Restores the newest checkpoint; use :func:`checkpoint`."""
+        """Restores the newest checkpoint; use :func:`checkpoint`.
+
+        Args:
+            trackables: The objects to save, by name.
+            schedule: When to save.
+            keep: Number of checkpoints to keep.
+            directory: Where they are.
+            strategy: Of the variables; None: the present one.
+            optional: Further objects, which a checkpoint of an earlier version may lack.
+        """
         if directory and current().role == "evaluator":
             raise TensorFlowIgniteError(
                 f"{current().task} would save checkpoints in {directory}. An evaluator saves none: it would take the "
@@ -139,7 +149,7 @@ class TrainCheckpoint:
             )
             schedule.start(0)
             return
-        self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer())
+        self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer(), optional or {})
         if self._store.workers > 1:
             schedule.agree_through(self._store.chief_decision)
         if self._store.restore():

@@ -40,8 +40,24 @@ class Store:
         workers: Number of processes that save together.
     """
 
-    def __init__(self, directory: str, trackables: dict[str, Any], strategy: Any, keep: int, writer: Writer) -> None:
+    def __init__(
+        self,
+        directory: str,
+        trackables: dict[str, Any],
+        strategy: Any,
+        keep: int,
+        writer: Writer,
+        optional: dict[str, Any],
+    ) -> None:
         """Takes the directory over, on the chief.
+
+        Args:
+            directory: Where the checkpoints are.
+            trackables: The objects to save, by name.
+            strategy: Of the variables.
+            keep: Number of checkpoints to keep.
+            writer: The attempt that writes.
+            optional: Further objects, which a checkpoint may lack.
 
         Raises:
             AttemptSupersededError: A later attempt of the same job writes there.
@@ -57,7 +73,8 @@ class Store:
 
             scheme.require()
         self._strategy = strategy
-        self._checkpoint = tf.train.Checkpoint(**trackables)
+        self._checkpoint = tf.train.Checkpoint(**trackables, **optional)
+        self._required, self._optional = trackables, optional
         with strategy.scope():
             # Created now, because all workers must create a variable together.
             _ = self._checkpoint.save_counter
@@ -128,7 +145,7 @@ class Store:
             _log.warning("tensorflow_ignite: %s cannot resume: %s", current().task, fault)
             return fault, None
         try:
-            self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
+            self._restore_objects(path)
         except (AssertionError, ValueError) as error:
             mismatch = TensorFlowIgniteError(
                 f"{current().task} cannot resume from {path}: {_first_line(error)}. The checkpoint must have every "
@@ -145,6 +162,18 @@ class Store:
             _log.warning("tensorflow_ignite: %s cannot resume from %s: %s", current().task, path, _first_line(error))
             return fault, None
         return "", None
+
+    def _restore_objects(self, path: str) -> None:
+        """Restores all objects but the optional ones that the checkpoint lacks."""
+        names = {name.partition("/")[0] for name, _ in self._tf.train.list_variables(path)}
+        if names.issuperset(self._optional):
+            self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
+            return
+        earlier = self._tf.train.Checkpoint(**self._required)
+        with self._strategy.scope():
+            _ = earlier.save_counter
+        earlier.restore(path, options=self._options).assert_existing_objects_matched()
+        self._checkpoint.save_counter.assign(earlier.save_counter.read_value())
 
     def _unreadable(self, announced: int) -> TensorFlowIgniteError:
         """The error when there are checkpoints, and none that all workers can read."""

@@ -1,0 +1,210 @@
+"""What the callbacks of ``fit`` know, such as the best value so far: a part of each checkpoint."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tensorflow_ignite.errors import InvalidRequestError
+
+_log = logging.getLogger("tensorflow_ignite.train")
+# What changes in Keras' own callbacks while they work, in Keras 3 and tf_keras.
+_OF_KERAS: dict[str, tuple[str, ...]] = {
+    "EarlyStopping": ("wait", "stopped_epoch", "best", "best_epoch", "best_weights"),
+    "ReduceLROnPlateau": ("wait", "cooldown_counter", "best"),
+    "ModelCheckpoint": (
+        *("best", "epochs_since_last_save", "_batches_seen_since_last_saving", "_last_batch_seen"),
+        "_current_epoch",
+    ),
+    "History": ("epoch", "history"),
+    "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
+}
+# Attributes of every callback of Keras, which are not its state.
+_OF_CALLBACKS = frozenset(
+    {"model", "_model", "params", "validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"}
+)
+_PLAIN = (type(None), bool, int, float, str)
+
+
+def watch(callbacks: ModuleType) -> None:
+    """Tells a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
+
+    Args:
+        callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.
+    """
+    kind: Any = getattr(callbacks, "CallbackList")  # noqa: B009
+    for method, after in (("on_train_begin", "_after_train_begin"), ("on_epoch_end", "_after_epoch_end")):
+        setattr(kind, method, _with(getattr(kind, method), after))
+
+
+def _with(original: Any, after: str) -> Any:
+    @functools.wraps(original)
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        result = original(self, *arguments, **named)
+        for callback in self.callbacks:
+            if hasattr(callback, after):
+                getattr(callback, after)(self.callbacks)
+        return result
+
+    return call
+
+
+class CallbackStates:
+    """The state of the other callbacks of a ``fit``, as bytes; also whether one of them has stopped the training."""
+
+    def __init__(self) -> None:
+        """Knows no callbacks yet."""
+        self._callbacks: dict[str, Any] = {}
+        self._model: Any = None
+        self._restored = b""
+
+    def take(self, callbacks: Iterable[Any], model: Any) -> None:
+        """Takes the callbacks whose state is saved from now on, and names those whose state nobody knows.
+
+        Raises:
+            InvalidRequestError: A state cannot be saved.
+        """
+        self._model = model
+        self._callbacks = dict(_named(callbacks))
+        unknown = sorted({type(each).__name__ for each in self._callbacks.values() if _has_unknown_state(each)})
+        if unknown:
+            _log.warning(
+                "CheckpointCallback does not know the state of %s: after a restart it begins anew. A callback with the "
+                "methods state_dict() and load_state_dict(state) goes on",
+                ", ".join(unknown),
+            )
+        self.serialize()
+
+    def restore(self) -> bool:
+        """Sets the state that came with the checkpoint; returns whether a callback had stopped the training."""
+        if not self._restored:
+            return False
+        saved = _unpacked(self._restored)
+        for name, state in saved["callbacks"].items():
+            if name in self._callbacks:
+                _set(self._callbacks[name], state)
+        return bool(saved["stopped"])
+
+    def serialize(self) -> bytes:
+        """The state now; called when a checkpoint is saved."""
+        states = {}
+        for name, callback in self._callbacks.items():
+            state = _get(callback)
+            if state is not None:
+                states[name] = state
+        stopped = bool(getattr(self._model, "stop_training", False))
+        return _packed({"stopped": stopped, "callbacks": states})
+
+    def deserialize(self, state: bytes) -> None:
+        """Called when a checkpoint is restored, before the callbacks are known."""
+        self._restored = bytes(state)
+
+
+def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """Callbacks by their class, and by their number among those of one class."""
+    numbers: Counter[str] = Counter()
+    for callback in callbacks:
+        name = type(callback).__name__
+        if not hasattr(callback, "_after_train_begin"):
+            numbers[name] += 1
+            yield f"{name}-{numbers[name]}", callback
+
+
+def _known(callback: Any) -> tuple[str, ...]:
+    """The attributes that are the state of a callback of Keras, or of its subclass."""
+    for kind in type(callback).__mro__:
+        if kind.__module__.partition(".")[0] in ("keras", "tf_keras") and kind.__name__ in _OF_KERAS:
+            return _OF_KERAS[kind.__name__]
+    return ()
+
+
+def _has_own_methods(callback: Any) -> bool:
+    return hasattr(callback, "state_dict") and hasattr(callback, "load_state_dict")
+
+
+def _has_unknown_state(callback: Any) -> bool:
+    if _has_own_methods(callback):
+        return False
+    of_keras = type(callback).__module__.partition(".")[0] in ("keras", "tf_keras")
+    if of_keras:
+        return type(callback).__name__ == "LambdaCallback"
+    base = next((kind for kind in type(callback).__mro__ if kind.__name__ in _OF_KERAS), None)
+    own = set(vars(callback)) - _OF_CALLBACKS
+    # Those of the class of Keras itself are known, or do not change.
+    return bool(own) and base is None
+
+
+def _get(callback: Any) -> Any:
+    if _has_own_methods(callback):
+        state = callback.state_dict()
+        _require_plain(type(callback).__name__, state)
+        return state
+    return {name: vars(callback)[name] for name in _known(callback) if name in vars(callback)} or None
+
+
+def _set(callback: Any, state: Any) -> None:
+    if _has_own_methods(callback):
+        callback.load_state_dict(state)
+    else:
+        for name in _known(callback):
+            if name in state:
+                setattr(callback, name, state[name])
+
+
+def _require_plain(name: str, state: Any) -> None:
+    try:
+        _encoded(state, [])
+    except TypeError as error:
+        raise InvalidRequestError(
+            f"the state of callback {name} cannot be saved: state_dict() has {error}. A state has None, booleans, "
+            "numbers, texts and numpy arrays, in lists, tuples and dicts with texts as keys. Leave the rest out of it"
+        ) from error
+
+
+def _packed(value: Any) -> bytes:
+    arrays: list[Any] = []
+    text = json.dumps(_encoded(value, arrays))
+    file = io.BytesIO()
+    np.savez(file, json=np.array(text), **{f"array_{number}": array for number, array in enumerate(arrays)})
+    return file.getvalue()
+
+
+def _unpacked(packed: bytes) -> Any:
+    with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
+        return _decoded(json.loads(str(archive["json"])), archive)
+
+
+def _encoded(value: Any, arrays: list[Any]) -> Any:
+    """Values of JSON, in which arrays are numbers: lists and dicts stand in a pair with their kind."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, (list, tuple)):
+        return ["list", [_encoded(each, arrays) for each in value]]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return ["dict", {key: _encoded(each, arrays) for key, each in value.items()}]
+    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype.hasobject:
+        raise TypeError(f"a {type(value).__name__}")
+    arrays.append(array)
+    return ["array", len(arrays) - 1]
+
+
+def _decoded(value: Any, arrays: Any) -> Any:
+    if isinstance(value, _PLAIN):
+        return value
+    kind, content = value
+    if kind == "list":
+        return [_decoded(each, arrays) for each in content]
+    if kind == "dict":
+        return {key: _decoded(each, arrays) for key, each in content.items()}
+    return arrays[f"array_{content}"]

@@ -1,0 +1,186 @@
+"""What callbacks of ``fit`` knew survives a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+import keras  # noqa: E402
+import tf_keras  # noqa: E402
+
+import tensorflow_ignite as tfi  # noqa: E402
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.parametrize("kind", [keras, tf_keras], ids=["keras3", "tf_keras"]),
+]
+# The best is that of epoch 2: with a patience of 2, fit ends after epoch 4.
+SCORES = (0.1, 0.5, 0.9, 0.3, 0.4, 0.2, 0.1, 0.1)
+X = np.linspace(0, 1, 8, dtype=np.float32)[:, None]
+
+
+class Crash(Exception):
+    """In place of the end of the process."""
+
+
+class Training:
+    """One attempt of a script: a model and callbacks, made anew."""
+
+    def __init__(self, kind: Any, folder: Path, *, crashes_at: int | None = None, first: bool = False) -> None:
+        """Makes them.
+
+        Args:
+            kind: The package of Keras.
+            folder: For the checkpoints and the best model.
+            crashes_at: The epoch at whose begin the attempt ends.
+            first: Whether the CheckpointCallback is the first of the callbacks; else the last.
+        """
+        self.epochs: list[int] = []
+        self.rates: list[float] = []
+        self.saved: list[int] = []
+        outer = self
+
+        class Scores(kind.callbacks.Callback):  # type: ignore[misc]
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+                if epoch == crashes_at:
+                    raise Crash
+
+            def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+                logs["score"] = SCORES[epoch]
+                outer.epochs.append(epoch)
+                outer.rates.append(float(np.asarray(self.model.optimizer.learning_rate)))
+
+        class Best(kind.callbacks.ModelCheckpoint):  # type: ignore[misc]
+            def _save_model(self, epoch: int, batch: Any, logs: Any) -> None:
+                before = self.best
+                super()._save_model(epoch, batch, logs)
+                if self.best != before:
+                    outer.saved.append(epoch)
+
+        kind.utils.set_random_seed(7)
+        inputs = kind.Input([1])
+        self.model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        self.model.compile("adam", "mse")
+        scored = {"monitor": "score", "mode": "max"}
+        self.stopping = kind.callbacks.EarlyStopping(patience=2, restore_best_weights=True, **scored)
+        best = folder / "best.weights.h5"
+        others = [
+            Scores(),
+            Best(str(best), save_best_only=True, save_weights_only=True, **scored),
+            self.stopping,
+            kind.callbacks.ReduceLROnPlateau(factor=0.5, patience=0, min_lr=1e-6, **scored),
+        ]
+        checkpoints = [tfi.train.CheckpointCallback(directory=str(folder / "checkpoints"))]
+        self._callbacks = checkpoints + others if first else others + checkpoints
+
+    def fit(self) -> Any:
+        """Trains."""
+        history = self.model.fit(
+            X, X[:, 0], batch_size=4, shuffle=False, epochs=8, verbose=0, callbacks=self._callbacks
+        )
+        return history.epoch, history.history["score"]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+@pytest.mark.parametrize("crashes_at", [1, 3, 4])
+def test_callbacks_go_on_where_an_attempt_ended(kind: Any, tmp_path: Path, crashes_at: int, first: bool) -> None:
+    calm = Training(kind, tmp_path / "calm", first=first)
+    (tmp_path / "calm").mkdir()
+    expected = calm.fit()
+    assert calm.epochs == [0, 1, 2, 3, 4]
+    (tmp_path / "crash").mkdir()
+    ended = Training(kind, tmp_path / "crash", crashes_at=crashes_at, first=first)
+    with pytest.raises(Crash):
+        ended.fit()
+    again = Training(kind, tmp_path / "crash", first=first)
+    # The history of the whole training, too.
+    assert again.fit() == expected
+    assert ended.epochs + again.epochs == calm.epochs
+    assert ended.rates + again.rates == calm.rates
+    assert ended.saved + again.saved == calm.saved == [0, 1, 2]
+    assert (again.stopping.best, again.stopping.stopped_epoch) == (0.9, 4)
+    for mine, other in zip(again.model.get_weights(), calm.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(mine, other)
+    # A training that was stopped stays stopped, and has the best weights.
+    after = Training(kind, tmp_path / "crash", first=first)
+    assert after.fit() == expected
+    assert after.epochs == []
+    np.testing.assert_array_equal(after.model.get_weights()[0], calm.model.get_weights()[0])
+
+
+def counting(kind: Any, state: Any = None, *, crashes_after: int = 0, has_methods: bool = True) -> Any:
+    """A callback that counts epochs, and has a state of its own."""
+
+    class Counts(kind.callbacks.Callback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.epochs = 0
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.epochs += 1
+            if self.epochs == crashes_after:
+                raise Crash
+
+    class Continued(Counts):
+        def state_dict(self) -> Any:
+            return {
+                "epochs": self.epochs,
+                "array": np.arange(3),
+                "further": [None, True, 0.5, "x", (1, 2)],
+                **(state or {}),
+            }
+
+        def load_state_dict(self, state: Any) -> None:
+            assert state["array"].tolist() == [0, 1, 2]
+            assert state["further"] == [None, True, 0.5, "x", [1, 2]]
+            self.epochs = state["epochs"]
+
+    return Continued() if has_methods else Counts()
+
+
+def fit(kind: Any, folder: Path, *callbacks: Any, epochs: int = 3) -> Any:
+    """A short training."""
+    inputs = kind.Input([1])
+    model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    calls = [*callbacks, tfi.train.CheckpointCallback(directory=str(folder))]
+    return model.fit(X, X, epochs=epochs, verbose=0, callbacks=calls)
+
+
+def test_a_callback_with_a_state_goes_on_and_one_without_is_named(
+    kind: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(Crash):
+        fit(kind, tmp_path, counting(kind, crashes_after=2))
+    assert "does not know the state" not in caplog.text
+    again = counting(kind)
+    fit(kind, tmp_path, again)
+    # One epoch was saved; the crash came before the second was.
+    assert again.epochs == 3
+    ended = kind.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: None)
+    fit(kind, tmp_path / "other", counting(kind, has_methods=False), ended, epochs=1)
+    assert "CheckpointCallback does not know the state of Counts, LambdaCallback: after a restart" in caplog.text
+
+
+def test_a_state_that_cannot_be_saved_is_an_error_before_the_first_step(kind: Any, tmp_path: Path) -> None:
+    callback = counting(kind, {"later": lambda: None})
+    with pytest.raises(tfi.errors.InvalidRequestError, match=r"callback Continued cannot be saved.*has a function"):
+        fit(kind, tmp_path, callback)
+    assert callback.epochs == 0
+
+
+def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: Any, tmp_path: Path) -> None:
+    inputs = kind.Input([1])
+    model = kind.Model(inputs, kind.layers.Dense(1, kernel_initializer="ones")(inputs))
+    model.compile("sgd", "mse")
+    model.optimizer.build(model.trainable_variables)
+    objects = {"model": model, "optimizer": model.optimizer}
+    numbers = {name: tf.Variable(value, dtype=tf.int64) for name, value in {"epoch": 2, "batch": 0, "step": 2}.items()}
+    tf.train.Checkpoint(**objects, **numbers).save(str(tmp_path / "ckpt"))
+    history = fit(kind, tmp_path)
+    assert history.epoch == [2]
