@@ -87,6 +87,16 @@ def test_follow_reads_what_is_new_and_trains_on_rows_as_they_are_put(cluster: Lo
     assert run("follow.py", cluster) == ["new: 55 rows", "learned: 3.00"]
 
 
+@pytest.mark.full
+def test_load_files_loads_what_people_have(cluster: LocalCluster) -> None:
+    lines = run("load_files.py", cluster)
+    assert "prices: Artikel string, Preis double, Menge int64" in lines
+    assert "  {'Artikel': 'Birnen', 'Preis': 1.5, 'Menge': None}" in lines
+    assert "places: column_1 string, place_name string, zip string" in lines
+    assert "  {'user': 1, 'at': {'x': 3, 'y': 4}, 'tags': ['a']}" in lines
+    assert "orders: item string, price double" in lines
+
+
 def test_customers_computes_features_of_three_tables_inside_the_cluster(cluster: LocalCluster) -> None:
     lines = run("customers.py", cluster)
     assert lines[0] == "features: customer, age, discount, payments, spent, largest"

@@ -178,7 +178,8 @@ def test_fit_of_mirrored_workers_resumes_within_an_epoch_and_saves_the_last_step
     assert ends[0] == ends[1]
     assert ends[0]["resumed"] == planned
     assert ends[0]["step"] == ends[0]["iterations"] == total
-    assert ends[0]["epochs"] == [first_epoch, first_epoch + 1]
+    # The history is that of the whole training.
+    assert ends[0]["epochs"] == list(range(first_epoch + 2))
     reports = job.progress("3-worker0-0")
     assert (reports.step, reports.total_steps, reports.checkpoint_step) == (total, total, total)
     assert reports.metrics["mae"] > 0
