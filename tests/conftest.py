@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -121,11 +121,13 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     # Fixtures of the session, and of the module, come before this one: what they start is there already.
     for shared in {"cluster", "shaken", "patient"} & set(request.fixturenames):
         request.getfixturevalue(shared)
-    before = _things()
+    # The nodes that a test starts in a cluster that was there before it belong to that cluster.
+    older = node_logs.running()
+    before = _things(older)
     yield
     _clear_pools()
     begin = time.monotonic()
-    while (left := _things().keys() - before.keys()) and time.monotonic() < begin + _LEAVING_SECONDS:
+    while (left := _things(older).keys() - before.keys()) and time.monotonic() < begin + _LEAVING_SECONDS:
         # An error holds the frames that it went through, and these hold it: what it kept is garbage, not left behind.
         # Most things are gone in a moment by themselves, and beside TensorFlow a collection takes longer than that.
         if time.monotonic() > begin + _LEAVING_BY_ITSELF_SECONDS:
@@ -134,7 +136,7 @@ def _leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         # TensorFlow may end an iterator after its test has ended; the stream's end then starts the pool's timer again.
         _clear_pools()
     if left:
-        found = _things()
+        found = _things(older)
         for child in psutil.Process().children():
             if ("process", child.pid, child.create_time()) in left:
                 child.kill()
@@ -151,11 +153,14 @@ def _clear_pools() -> None:
             files._memory.clear()
 
 
-def _things() -> dict[object, str]:
-    """Everything of ours that lives now, by an identity that is never used again, with its description."""
+def _things(clusters: Sequence[LocalCluster]) -> dict[object, str]:
+    """Everything of ours that lives now, by an identity that is never used again, with its description.
+
+    Args:
+        clusters: What these start belongs to them, whichever test asked for it; they are judged at their own end.
+    """
     things: dict[object, str] = {}
-    # What shared clusters start belongs to them, whichever test asked for it; they are judged at their own end.
-    nodes = [node for shared in _shared for node in shared.nodes]
+    nodes = [node for cluster in clusters for node in cluster.nodes]
     for child in _children():
         if child.pid not in {node.process.pid for node in nodes}:
             things["process", child.pid, child.create_time()] = f"process {child.pid}: {child.name()}"

@@ -37,6 +37,11 @@ def observe() -> None:
     LocalCluster._release = copy_and_release  # type: ignore[method-assign]
 
 
+def running() -> list[LocalCluster]:
+    """The clusters of this process that have not ended."""
+    return [cluster for cluster in list(_clusters) if cluster._directory is not None]
+
+
 def keep(folder: Path, test: str) -> None:
     """Copies the logs of all clusters that the test has used into a folder of its name."""
     target = folder / re.sub(r"[^\w.-]+", "-", test)[-_MOST_CHARACTERS_OF_A_NAME:]

@@ -75,6 +75,10 @@ def test_metrics_that_count_rows_of_padding_are_named(
     plain = tf.data.Dataset.from_tensor_slices((X, LABELS, WEIGHTS)).batch(4)
     assert [named in text for text in caplog.messages if "rows of padding" in text] == ([True] if named else [])
     caplog.clear()
+    # Once for each model.
+    made.evaluate(rows(X, LABELS, WEIGHTS), verbose=0)
+    assert "rows of padding" not in caplog.text
+    made = model(kind, **options)
     made.fit(plain, validation_data=rows(X, LABELS, WEIGHTS), verbose=0)
     made.evaluate(plain, verbose=0)
     assert ("rows of padding" in caplog.text) is (named is not None)

@@ -96,7 +96,7 @@ def test_the_command_line_loads_files_of_other_countries_and_prints_what_it_has_
     for setting, error in (
         ("separator=;", "is not NAME=VALUE with one of the names delimiter, quote"),
         ("header=maybe", "is neither yes nor no"),
-        ("skip=x", "is no number of lines"),
+        ("skip=x", "is no number"),
     ):
         ran = cli(*command, "--csv", setting, address=cluster.address)
         assert ran.returncode == 2, ran.stderr

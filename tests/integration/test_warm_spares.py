@@ -56,12 +56,13 @@ def client(warm: LocalCluster) -> Iterator[tfi.Client]:
 
 
 def spare_of(agent: int) -> psutil.Process | None:
-    """The process below an agent that has not become a task."""
+    """The process below an agent that has not become a task; its keeper, which has the same command, is its parent."""
+    found = None
     for process in psutil.Process(agent).children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
             if any(argument.endswith("spare_process.py") for argument in process.cmdline()):
-                return process
-    return None
+                found = process
+    return found
 
 
 def await_spares(client: tfi.Client) -> list[int]:

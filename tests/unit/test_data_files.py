@@ -73,7 +73,7 @@ def test_csv_files_of_other_encodings_are_read_with_their_name_and_refused_witho
     proposed = "utf-16" if encoding == "utf-16" else "cp1252"
     with pytest.raises(errors.InvalidRequestError, match=f"a.csv.* is not UTF-8 text.*--csv encoding='{proposed}'"):
         read(path)
-    later = write(tmp_path, "later.csv", "id,x\n" + "1,y\n" * 600_000 + "2,Ä\n", "cp1252")
+    later = write(tmp_path, "later.csv", "id,x\n" + "1,y\n" * 1_100_000 + "2,Ä\n", "cp1252")
     with pytest.raises(errors.InvalidRequestError, match=r"later.csv.* is not UTF-8 text"):
         read(later)
 
@@ -124,8 +124,8 @@ def test_unusual_spellings_of_a_number_are_that_number(tmp_path: Path, text: str
         ('a,b\n1,"x\ny"\n2\n', {}, None, "line 4 of .*a.csv has 1 columns, and the first line 2"),
         ("a,a\n1,2\n", {}, None, "its first line names two columns 'a'.*--csv names=a,b skip=1"),
         ("", {}, None, "it has no line"),
-        ("id,qty\n" + "1,2\n" * 400_000 + "2,A17\n", {}, None, "'A17' in line 400002 of .* is no int64.*'qty'"),
-        ("id,qty\n" + "1,2\n" * 400_000 + "2,4.5\n", {}, None, "'4.5' in line 400002.*--schema qty=float64"),
+        ("id,qty\n" + "1,2\n" * 1_100_000 + "2,A17\n", {}, None, "'A17' in line 1100002 of .* is no int64.*'qty'"),
+        ("id,qty\n" + "1,2\n" * 1_100_000 + "2,4.5\n", {}, None, "'4.5' in line 1100002.*--schema qty=float64"),
         ("id,qty\n1,2\n2,4.5\n", {}, {"qty": "int32"}, "'4.5' in line 3 of .* is no int32, which column 'qty'"),
         ('a,b\n"1,299.99",1\n', {}, {"a": "float64"}, "'1,299.99' in line 2.* column 'a'.*no separators of thousands"),
         ("a\n1\n", {"separator": ";"}, None, r"csv=\{'separator': ...\} is no option of CSV files"),
@@ -143,6 +143,80 @@ def test_a_csv_file_that_cannot_be_read_is_refused_by_line_and_column_with_the_r
 def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
     with pytest.raises(errors.InvalidRequestError, match="is no CSV file but json"):
         read(write(tmp_path, "a.json", '{"a": 1}'), delimiter=";")
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('id,t\n1,"abc\n2,x\n3,y\n', "a quote in line 2 or later is not closed.*--csv quote="),
+        ("sep=;\na;b\n1;2\n", r"its first line is 'sep=;'.*delimiter=';' skip=1"),
+        ("a;b\n" + "1;1,5\n" * 1_000_000 + "2;1.234\n", "'1.234' in line 1000002 .*'b'.*no separators of thousands"),
+        ("a\n" + "1\n" * 10 + "x" * 5_000_000 + "\n", r"'x{80}…' in line 12"),
+    ],
+    ids=["quote", "Excel", "thousands", "long"],
+)
+def test_csv_files_whose_rows_would_be_lost_or_changed_are_refused(tmp_path: Path, text: str, error: str) -> None:
+    csv = {"delimiter": ";", "decimal_point": ","} if text.startswith("a;b\n") else {}
+    with pytest.raises(errors.InvalidRequestError, match=error):
+        read(write(tmp_path, "a.csv", text), **csv)
+
+
+def test_quotes_are_part_of_texts_if_the_caller_says_so_and_large_numbers_are_told(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", 'id,t\n1,"abc\n2,x\n')
+    assert read(path, quote_char=False)[0] == {"id": [1, 2], "t": ['"abc', "x"]}
+    columns, notes = read(write(tmp_path, "b.csv", "n,h\n12345678901234567890,0x1F\n"))
+    assert columns == {"n": [12345678901234567168.0], "h": [31]}
+    assert set(notes) == {"n", "h"}
+
+
+def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_patterns_too(tmp_path: Path) -> None:
+    first = write(tmp_path, "a.csv", "\n\n,x\nr0,0\n")
+    with pytest.raises(errors.InvalidRequestError, match=r"end in line 1, and those of the first file in line 3"):
+        read([first, write(tmp_path, "b.csv", ",x\nr1,1\nr2,2\n")])
+    for year, suffix, text in ((2025, "csv", "x\n1\n"), (2026, "csv", "x\n2\n")):
+        (tmp_path / f"h/year={year}/.ipynb_checkpoints").mkdir(parents=True)
+        write(tmp_path / f"h/year={year}", f"a.{suffix}", text)
+        write(tmp_path / f"h/year={year}/.ipynb_checkpoints", "a-checkpoint.csv", text)
+        write(tmp_path / f"h/year={year}", "a.json", json.dumps({"x": year - 2024}))
+    expected = {"x": [1, 2], "year": [2025, 2026]}
+    assert read(str(tmp_path / "h/year=*/*.csv"))[0] == expected
+    assert read(str(tmp_path / "h/year=*/*.json"))[0] == expected
+    for path in tmp_path.glob("h/*/a.json"):
+        path.unlink()
+    assert read(str(tmp_path / "h"))[0] == expected
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.json.gz", "a.csv", "a.json"])
+def test_files_that_are_not_what_their_name_says_are_refused(tmp_path: Path, name: str) -> None:
+    whole = gzip.compress(b"id,x\n1,2\n" * 1000)
+    for content in (b"id,x\n1,2\n", whole[:-20]) if name.endswith(".gz") else (whole,):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(errors.InvalidRequestError, match=f"{name} cannot be read as (csv|json)"):
+            read(str(tmp_path / name))
+
+
+def test_fields_of_json_are_never_dropped(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "one.json", '{"a": 1, "b": {"c": 2}}'))[0] == {"a": [1], "b": [{"c": 2}]}
+    assert read(write(tmp_path, "pretty.json", '{\n "a": 1\n}\n{\n "a": 2\n}'))[0] == {"a": [1, 2]}
+    assert read(write(tmp_path, "list.json", '\ufeff[{"a": 1}, {"a": 2, "b": "x"}]'))[0] == {
+        "a": [1, 2],
+        "b": [None, "x"],
+    }
+    late = write(tmp_path, "late.json", '{"a": 1}\n' * 1_000_000 + '{"a": 2, "b": "x"}\n')
+    with pytest.raises(errors.InvalidRequestError, match=r"late.json cannot be read as json.*schema="):
+        read(late)
+    assert read(late, {"b": "string"})[0]["b"][-1] == "x"
+    dates = write(tmp_path, "dates.json", '{"at": "2026-01-02"}\n{"at": "2026-01-02T03:04:05Z"}\n')
+    assert read(dates, {"at": "string"})[0] == {"at": ["2026-01-02", "2026-01-02T03:04:05Z"]}
+    other = write(tmp_path, "other.json", '{"a": 1, "z": 1}\n')
+    with pytest.raises(errors.InvalidRequestError, match=r"other.json cannot be read as json"):
+        read([write(tmp_path, "a.json", '{"a": 1}\n'), other])
+
+
+def test_files_of_several_types_are_read_with_the_type_of_the_schema(tmp_path: Path) -> None:
+    for number, values in enumerate(([1, 2], [0.5, None])):
+        pa.parquet.write_table(pa.table({"x": values}), tmp_path / f"{number}.parquet")
+    assert read(tmp_path, {"x": "float64"})[0] == {"x": [1.0, 2.0, 0.5, None]}
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.jsonl", "a.jsonl.gz", "a.json.gz"])
@@ -193,6 +267,8 @@ def test_urls_name_files_folders_and_patterns_of_any_file_system(tmp_path: Path,
 
 def test_results_of_databases_are_rows(tmp_path: Path) -> None:
     with sqlite3.connect(":memory:") as connection:
+        with pytest.raises(errors.InvalidRequestError, match=r"two columns of one name: id, id.*with AS"):
+            read(connection.execute("SELECT 1 AS id, 2 AS id"))
         cursor = connection.execute("CREATE TABLE t(id INT, name TEXT)")
         with pytest.raises(errors.InvalidRequestError, match="its last statement was no query"):
             read(cursor)
@@ -202,6 +278,24 @@ def test_results_of_databases_are_rows(tmp_path: Path) -> None:
         with pytest.raises(errors.InvalidRequestError, match="there is no batch to load"):
             read(cursor.execute("SELECT id, name FROM t WHERE id < 0"))
     connection.close()
+
+
+class DictCursor:
+    """As cursors that give dicts."""
+
+    description = (("id", None), ("x", None))
+
+    def __init__(self) -> None:
+        """Has one page."""
+        self._pages = [[{"id": 1, "x": 0.5}, {"id": 2, "x": None}], []]
+
+    def fetchmany(self, size: int) -> list[dict[str, Any]]:
+        """The next page."""
+        return self._pages.pop(0)
+
+
+def test_rows_of_a_database_may_be_dicts() -> None:
+    assert read(DictCursor())[0] == {"id": [1, 2], "x": [0.5, None]}
 
 
 class AdbcCursor:

@@ -273,7 +273,7 @@ def test_files_that_cannot_be_loaded_are_named(tmp_path: Path, monkeypatch: pyte
         ("b.csv", "b\n1\n"),
     ):
         Path(name).write_text(content)
-    Path("words.csv").write_text("\n".join(["a", *map(str, range(300_000)), "word"]))
+    Path("words.csv").write_text("\n".join(["a", *map(str, range(700_000)), "word"]))
     np.savez("objects.npz", a=np.array([{}], object))
     np.savez("single.npz", a=1)
     np.savez("uneven.npz", a=np.zeros(2), b=np.zeros(3))

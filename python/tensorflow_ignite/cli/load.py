@@ -28,6 +28,7 @@ _CSV = {
     "header": "autogenerate_column_names",
     "names": "column_names",
     "skip": "skip_rows",
+    "block": "block_size",
 }
 
 
@@ -169,10 +170,12 @@ def _csv_value(name: str, value: str) -> Any:
         if value not in ("yes", "no"):
             raise CommandLineError(f"--csv header={value} is neither yes nor no. Without names in its first line: no.")
         return value == "no"
-    if name == "skip":
+    if name in ("skip", "block"):
         if not value.isdecimal():
-            raise CommandLineError(f"--csv skip={value} is no number of lines. For example: --csv skip=2")
+            raise CommandLineError(f"--csv {name}={value} is no number. For example: --csv skip=2 block=8000000")
         return int(value)
+    if name in ("quote", "escape") and not value:
+        return False
     if name == "names":
         return value.split(",")
     if name == "nulls":

@@ -8,6 +8,7 @@ from typing import Final
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.transport import choice, flight
 from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
+from tensorflow_ignite.errors import ConnectionFailedError
 from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.credentials import Credentials, from_dataset_environment
 from tensorflow_ignite.v1 import data_pb2
@@ -50,6 +51,7 @@ def streams(
     keep: Callable[[int], bool] | None = None,
     follow: bool = False,
     keeps_back: bool = False,
+    others: Sequence[str] = (),
     most: int = choice.STREAMS,
 ) -> list[Stream]:
     """The streams that bring the rows behind an endpoint.
@@ -64,6 +66,7 @@ def streams(
         follow: Whether partitions that have moved are read from their new owners, after the others, or are an error.
         keeps_back: With ``follow``, whether a stream passes batches on only after the last one of their node, so that
             the new owners of its partitions replace a node that is lost meanwhile.
+        others: ``host:port`` of further nodes, which are asked for owners if the node of ``via`` does not answer.
         most: Maximum number of streams.
 
     Raises:
@@ -80,7 +83,12 @@ def streams(
         return choice.open_stream(part, subject, transport, keep=keep, credentials=credentials)
 
     def owners(command: data_pb2.ReadCommand) -> Sequence[flight.Endpoint]:
-        return flight.describe(node, command, credentials).endpoints
+        for address in (node, *others):
+            try:
+                return flight.describe(address, command, credentials, is_repeated=False).endpoints
+            except ConnectionFailedError as error:
+                failure = error
+        raise failure
 
     parts = choice.parallel(endpoint, most)
     return [

@@ -109,6 +109,7 @@ def read_table(
             keep=lambda _: True,
             follow=True,
             keeps_back=True,
+            others=[other.address for other in description.endpoints if other.address != node],
             most=1,
         )
     ]

@@ -42,6 +42,9 @@ _ACTIVATE = (
 _LISTED = 8
 _THREADS = 8
 
+# Names of one zone.
+_UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal"})
+
 
 def examine(
     addresses: Sequence[str], thin: tuple[str, int], *, timeout: float, credentials: Any = None
@@ -293,7 +296,7 @@ def _alike(nodes: Sequence[Node]) -> Iterator[Finding]:
     yield _same(
         "time zones",
         [node for node in nodes if node.time_zone],
-        lambda node: node.time_zone,
+        lambda node: "UTC" if node.time_zone in _UTC else node.time_zone,
         "warning",
         "Start all nodes with one time zone, such as -Duser.timezone=UTC: DATE and TIME are not read otherwise",
     )

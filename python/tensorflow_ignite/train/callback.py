@@ -68,6 +68,9 @@ class CheckpointCallback:
         checkpoint: The checkpoints; None before ``fit``.
     """
 
+    # As `callback_states.SAVES_STATES`.
+    _tensorflow_ignite_saves_states = True
+
     # For tf_keras: `logs` may have tensors or remote values, which are not fetched at every step.
     _supports_tf_logs = True
 
@@ -121,6 +124,8 @@ class CheckpointCallback:
         self._states = CallbackStates()
         # Whether this fit goes on where a checkpoint has left it.
         self._goes_on = False
+        # Whether a save has fallen due at the last step of the epoch.
+        self._is_due = False
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Called by ``fit``."""
@@ -181,27 +186,40 @@ class CheckpointCallback:
         """Called when all callbacks have begun, which sets those of Keras to their beginning."""
         self._states.take(callbacks, self.model)
         if self._goes_on and self._states.restore():
+            _log.warning(
+                "tensorflow_ignite: this fit trains nothing more: a callback has stopped it after epoch %d, and %s "
+                "says so. To train on, give CheckpointCallback another directory, or remove the checkpoints",
+                self._epoch,
+                self._directory,
+            )
+            self._saved_position = self._epoch, 0
             self._start_at(int(self.params.get("epochs", 0)), 0)
 
     def _after_epoch_end(self, callbacks: list[Any]) -> None:
         """Called when all callbacks have ended the epoch, so that what they know is saved with it."""
-        if self._every_epoch:
+        if self._every_epoch or self._is_due:
             self._save(self._epoch, 0)
 
     def _start_at(self, epoch: int, batch: int) -> None:
         if keras3.is_model(self.model):
             keras3.start_at(self.model, epoch, batch)
-        else:
-            # `fit` of tf_keras gets its start position from this object.
-            self.model._training_state = SimpleNamespace(
-                maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
-            )
+            return
+        # `fit` of tf_keras gets its start position from this object.
+        self.model._training_state = SimpleNamespace(
+            maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
+        )
+        if epoch >= self.params.get("epochs", 0) and not self.model.built and self._optimizer_aside is None:
+            # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables, and
+            # a model without an input shape has none yet.
+            self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
 
     def _continue(self, earlier: CheckpointCallback) -> None:
         """Continues with the checkpoints of the round before."""
         assert earlier.checkpoint is not None
         self.checkpoint, self._steps_before = earlier.checkpoint, earlier._steps_before
         self._epoch_variable, self._batch_variable = earlier._epoch_variable, earlier._batch_variable
+        # Those that the checkpoints save.
+        self._states = earlier._states
         if self.checkpoint.planned_end is not None:
             self.checkpoint.planned_end.begin(self._steps_before)
 
@@ -233,11 +251,6 @@ class CheckpointCallback:
                 epochs,
             )
         self._start_at(epoch, batch)
-        is_over = epoch >= self.params.get("epochs", 0)
-        if is_over and not keras3.is_model(self.model) and not self.model.built:
-            # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables, and
-            # a model without an input shape has none yet.
-            self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""
@@ -257,7 +270,11 @@ class CheckpointCallback:
                 self._save(self._epoch, self._batch)
                 planned.wait()
         if self.checkpoint.due(step):
-            self._save(self._epoch, self._batch)
+            if self._batch == self.params.get("steps"):
+                # The epoch is over for the others only after its end.
+                self._is_due = True
+            else:
+                self._save(self._epoch, self._batch)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Reports the metrics; a save of the epoch comes when all callbacks have ended it."""
@@ -291,6 +308,7 @@ class CheckpointCallback:
         assert self._batch_variable is not None
         self._epoch_variable.assign(self._round * _ROUND + epoch)
         self._batch_variable.assign(batch)
+        self._is_due = False
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch
 

@@ -6,6 +6,7 @@ import functools
 import io
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -25,12 +26,15 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
         "_current_epoch",
     ),
     "History": ("epoch", "history"),
+    "SwapEMAWeights": ("_ema_weights_in_model",),
     "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
 }
 # Attributes of every callback of Keras, which are not its state.
 _OF_CALLBACKS = frozenset(
     {"model", "_model", "params", "validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"}
 )
+#: An attribute of the class whose objects save the states of the others.
+SAVES_STATES = "_tensorflow_ignite_saves_states"
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -50,7 +54,7 @@ def _with(original: Any, after: str) -> Any:
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
         result = original(self, *arguments, **named)
         for callback in self.callbacks:
-            if hasattr(callback, after):
+            if _is_ours(callback):
                 getattr(callback, after)(self.callbacks)
         return result
 
@@ -87,10 +91,10 @@ class CallbackStates:
         """Sets the state that came with the checkpoint; returns whether a callback had stopped the training."""
         if not self._restored:
             return False
-        saved = _unpacked(self._restored)
+        saved, self._restored = _unpacked(self._restored), b""
         for name, state in saved["callbacks"].items():
             if name in self._callbacks:
-                _set(self._callbacks[name], state)
+                _set(self._callbacks[name], state, is_built=bool(getattr(self._model, "built", True)))
         return bool(saved["stopped"])
 
     def serialize(self) -> bytes:
@@ -113,9 +117,13 @@ def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     numbers: Counter[str] = Counter()
     for callback in callbacks:
         name = type(callback).__name__
-        if not hasattr(callback, "_after_train_begin"):
+        if not _is_ours(callback):
             numbers[name] += 1
             yield f"{name}-{numbers[name]}", callback
+
+
+def _is_ours(callback: Any) -> bool:
+    return getattr(type(callback), SAVES_STATES, None) is True
 
 
 def _known(callback: Any) -> tuple[str, ...]:
@@ -136,10 +144,9 @@ def _has_unknown_state(callback: Any) -> bool:
     of_keras = type(callback).__module__.partition(".")[0] in ("keras", "tf_keras")
     if of_keras:
         return type(callback).__name__ == "LambdaCallback"
-    base = next((kind for kind in type(callback).__mro__ if kind.__name__ in _OF_KERAS), None)
     own = set(vars(callback)) - _OF_CALLBACKS
-    # Those of the class of Keras itself are known, or do not change.
-    return bool(own) and base is None
+    # Those of a class of Keras are known, or do not change.
+    return bool(own) and not _known(callback)
 
 
 def _get(callback: Any) -> Any:
@@ -147,16 +154,46 @@ def _get(callback: Any) -> Any:
         state = callback.state_dict()
         _require_plain(type(callback).__name__, state)
         return state
-    return {name: vars(callback)[name] for name in _known(callback) if name in vars(callback)} or None
+    # What they watch, too: the best value of another measure means nothing.
+    names = (*_known(callback), "monitor") if _known(callback) else ()
+    return {name: _saved(vars(callback)[name]) for name in names if name in vars(callback)} or None
 
 
-def _set(callback: Any, state: Any) -> None:
+def _saved(value: Any) -> Any:
+    """A value without what cannot be saved, such as a date among the logs of an epoch: a save never fails for that."""
+    if isinstance(value, dict):
+        return {key: each for key, each in value.items() if isinstance(key, str) and _is_plain(each)}
+    return value if _is_plain(value) else None
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        _encoded(value, [])
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _set(callback: Any, state: Any, *, is_built: bool) -> None:
     if _has_own_methods(callback):
         callback.load_state_dict(state)
-    else:
-        for name in _known(callback):
-            if name in state:
-                setattr(callback, name, state[name])
+        return
+    if state.get("monitor") != getattr(callback, "monitor", None):
+        return
+    if hasattr(callback, "filepath") and not _has_saved(str(callback.filepath)):
+        # The best model is gone, and another one is to be saved.
+        return
+    for name in _known(callback):
+        # A model that has no weights yet cannot get any: its training is over.
+        if name in state and (is_built or name != "best_weights"):
+            setattr(callback, name, state[name])
+
+
+def _has_saved(path: str) -> bool:
+    """Whether a model is there under a path, in which `{epoch}` and the like stand for anything."""
+    import tensorflow as tf
+
+    return bool(tf.io.gfile.glob(re.sub(r"\{.*?\}", "*", path) + "*"))
 
 
 def _require_plain(name: str, state: Any) -> None:
@@ -193,6 +230,9 @@ def _encoded(value: Any, arrays: list[Any]) -> Any:
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return ["dict", {key: _encoded(each, arrays) for key, each in value.items()}]
     array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+    if array.dtype.kind == "V" and array.dtype.names is None:
+        # numpy saves none of the short floating-point types, such as bfloat16.
+        array = array.astype(np.float32)
     if array.dtype.hasobject:
         raise TypeError(f"a {type(value).__name__}")
     arrays.append(array)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from numbers import Integral
+from numbers import Real
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +30,7 @@ def _multiplied(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def make_class_weight_map_fn(class_weight: Any) -> Any:
         import tensorflow as tf
 
-        _check(class_weight)
+        class_weight = _checked(class_weight)
         weigh = original(class_weight)
 
         def combine(x: Any, y: Any = None, weight: Any = None) -> Any:
@@ -42,7 +42,13 @@ def _multiplied(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
             x, y, of_class = weigh(x, y)
             if weight is None:
                 return x, y, of_class
-            return x, y, tf.cast(of_class, weight.dtype) * tf.reshape(weight, tf.shape(of_class))
+            weight = tf.cast(weight, of_class.dtype)
+            # A weight for each row counts for all its labels, as in a sequence.
+            while weight.shape.rank < of_class.shape.rank:
+                weight = weight[..., tf.newaxis]
+            if weight.shape.rank > of_class.shape.rank:
+                weight = tf.reshape(weight, tf.shape(of_class))
+            return x, y, of_class * weight
 
         # Otherwise its errors would be errors of the conversion.
         return tf.autograph.experimental.do_not_convert(combine)
@@ -54,13 +60,17 @@ def _name(tensor: Any) -> str:
     return str(tensor.dtype.name)
 
 
-def _check(class_weight: Any) -> None:
-    """Keras would fail while it looks for the largest class."""
-    if not isinstance(class_weight, dict) or not all(isinstance(key, Integral) for key in class_weight):
+def _checked(class_weight: Any) -> dict[int, float]:
+    """Class weights by whole numbers; Keras would fail while it looks for the largest class of others."""
+    numbers = isinstance(class_weight, dict) and all(
+        isinstance(key, Real) and float(key).is_integer() for key in class_weight
+    )
+    if not numbers:
         raise InvalidRequestError(
             f"class_weight={class_weight!r} does not give weights to classes. It is a dict from the number of a class "
             f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give such a dict. {_REMEDY}"
         )
+    return {int(key): float(weight) for key, weight in class_weight.items()}
 
 
 def correct_tf_keras(data_adapter: ModuleType) -> None:

@@ -17,5 +17,7 @@ def is_marked(dataset: Any, mark: str) -> bool:
         each = waiting.pop()
         if getattr(each, mark, False):
             return True
-        waiting += each._inputs() if hasattr(each, "_inputs") else []
+        # Other data than a tf.data.Dataset may have an attribute of this name.
+        if hasattr(each, "element_spec") and callable(getattr(each, "_inputs", None)):
+            waiting += each._inputs()
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import weakref
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +12,8 @@ from tensorflow_ignite.data.epochs.rows_per_worker import PADDED
 from tensorflow_ignite.train.marks import is_marked
 
 _log = logging.getLogger("tensorflow_ignite.train")
+# The models whose metrics were named: once for each, and not for every validation.
+_warned: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch_keras3(trainer: ModuleType) -> None:
@@ -40,8 +43,11 @@ def _warns(original: Any, compiled: str) -> Any:
     @functools.wraps(original)
     def call(self: Any, x: Any = None, *arguments: Any, **named: Any) -> Any:
         data = (x, named.get("validation_data"))
-        names = _names(getattr(getattr(self, compiled, None), "_user_metrics", None))
-        if names and any(is_marked(each, PADDED) for each in data):
+        names: list[str] = []
+        if self not in _warned and any(is_marked(each, PADDED) for each in data):
+            names = _names(getattr(getattr(self, compiled, None), "_user_metrics", None))
+        if names:
+            _warned.add(self)
             _log.warning(
                 'metrics=%s of model %s count rows of padding, whose weight is 0 (uneven="pad"). Keras gives weights '
                 "to the loss and to weighted metrics only. Compile with weighted_metrics=%s instead",
@@ -62,4 +68,6 @@ def _names(metrics: Any) -> list[str]:
         return [name for each in metrics for name in _names(each)]
     if metrics is None:
         return []
-    return [metrics if isinstance(metrics, str) else str(getattr(metrics, "name", None) or metrics.__name__)]
+    if isinstance(metrics, str):
+        return [metrics]
+    return [str(getattr(metrics, "name", None) or getattr(metrics, "__name__", None) or type(metrics).__name__)]

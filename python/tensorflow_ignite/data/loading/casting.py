@@ -152,7 +152,7 @@ def _type(name: str, kind: Any) -> pa.DataType:
         if found.kind in "US":
             return pa.string() if found.kind == "U" else pa.binary()
         return pa.from_numpy_dtype(found)
-    except (TypeError, pa.ArrowException) as error:
+    except (TypeError, ValueError, pa.ArrowException) as error:
         # After numpy's names: "float" has 64 bits there, as in Python, and 32 in Arrow.
         if isinstance(kind, str):
             with contextlib.suppress(ValueError):

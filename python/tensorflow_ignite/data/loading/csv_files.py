@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,11 +27,19 @@ _CONVERT = (
     *("decimal_point", "timestamp_parsers", "check_utf8"),
 )
 # Other characters between columns than the one in use, for the error that names them.
+# What Arrow reads at a time: no line is longer, and the first block tells the types of the columns.
+_BLOCK_BYTES = 4 << 20
+_MOST_BLOCK_BYTES = 32 << 20
+_BYTES_OF_A_COLUMN = 2 << 10
+_SHOWN_CHARACTERS = 80
+_LONGEST_VALUE = (1 << 31) - 1
 _DELIMITERS = (";", "\t", "|", ",")
 # With separators of thousands; the decimal point may be a comma.
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(([.,' ]\d{3})+[.,]\d+|([.' ]\d{3}){2,}|(,\d{3})+)")
 # A number with these loses characters: 00501 becomes 501, +49 becomes 49.
-_LOSES = r"^(\+|-?0[0-9])"
+_LOSES = r"^(\+|-?0[0-9xX])"
+# A floating-point number has 15 to 17 digits.
+_LOSES_AS_FLOAT = _LOSES + r"|^-?[0-9]{17,}$"
 _CONVERSION = re.compile(r"In CSV column #(\d+): .*CSV conversion error to (.+?): invalid value '(.*)'", re.DOTALL)
 _COLUMNS = re.compile(r"Expected (\d+) columns, got (\d+)")
 _UTF8 = re.compile(r"invalid UTF-?8|codec can't decode|No unicode translation")
@@ -54,6 +64,11 @@ class CsvOptions:
             InvalidRequestError: A name or a value is none of pyarrow.csv.
         """
         found = CsvOptions()
+        if options is not None and not isinstance(options, Mapping):
+            raise errors.InvalidRequestError(
+                f"csv={options!r} is no dict. It has options of pyarrow.csv by their names. For example: "
+                "csv={'delimiter': ';'}"
+            )
         for name, value in (options or {}).items():
             of = next(
                 (
@@ -104,7 +119,10 @@ class CsvOptions:
 
     def format(self, header: Header | None) -> arrow.CsvFileFormat:
         """What Arrow needs to read files with this header."""
-        read = dict(self.read)
+        read = {"block_size": _BLOCK_BYTES, **self.read}
+        if header is not None and "block_size" not in self.read:
+            # Of many columns, a block has a few hundred rows still.
+            read["block_size"] = min(max(_BLOCK_BYTES, len(header.names) * _BYTES_OF_A_COLUMN), _MOST_BLOCK_BYTES)
         if header is not None and self.names_columns(header):
             read.update(column_names=list(header.names), skip_rows=header.lines)
         return arrow.CsvFileFormat(
@@ -114,8 +132,15 @@ class CsvOptions:
             convert_options=arrow_csv.ConvertOptions(**self.convert),
         )
 
-    def rows(self, text: IO[str]) -> Iterator[list[str]]:
-        """Python's reader of the same format; its `line_num` is the number of lines read."""
+    def rows(self, text: IO[str], *, is_strict: bool = False) -> Iterator[list[str]]:
+        """Python's reader of the same format; its `line_num` is the number of lines read.
+
+        Args:
+            text: The file.
+            is_strict: Whether a quote that is not closed is an error.
+        """
+        # Python's own limit is 128 KiB for a value.
+        csv.field_size_limit(_LONGEST_VALUE)
         quote = self.parse.get("quote_char", '"')
         return csv.reader(
             text,
@@ -124,6 +149,7 @@ class CsvOptions:
             quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
             doublequote=bool(self.parse.get("double_quote", True)),
             escapechar=self.parse.get("escape_char") or None,
+            strict=is_strict,
         )
 
 
@@ -160,6 +186,17 @@ def read_header(source: Source, path: str, options: CsvOptions) -> Header | None
             lines = skipped + rows.line_num  # type: ignore[attr-defined]
         except UnicodeError as error:
             raise not_decoded(source, path, options) from error
+        except (OSError, EOFError, zlib.error, csv.Error) as error:
+            raise errors.InvalidRequestError(
+                f"{path} cannot be read as csv: {error}. A CSV file is text; with .gz at the end of its name it is "
+                "compressed. Repair the file, or give it the name of its format"
+            ) from error
+    if len(names) == 1 and re.fullmatch("sep=.", names[0]):
+        raise errors.InvalidRequestError(
+            f"{path} cannot be read as csv: its first line is {names[0]!r}, by which Excel names the delimiter. The "
+            f"first line names the columns. Say so: csv={{'delimiter': {names[0][-1]!r}, 'skip_rows': 1}} (--csv "
+            f"delimiter='{names[0][-1]}' skip=1)"
+        )
     if not names:
         raise errors.InvalidRequestError(
             f"{path} cannot be read as csv: it has no line. The first line of a CSV file names its columns. Give a "
@@ -173,7 +210,7 @@ def read_header(source: Source, path: str, options: CsvOptions) -> Header | None
                 f"Columns are separated by commas unless you say otherwise. {_option('delimiter', other)}"
             )
     taken, renamed = set(names), []
-    twice = next((name for name in names if name.strip() and names.count(name) > 1), None)
+    twice = next((name for name, number in Counter(names).items() if name.strip() and number > 1), None)
     if twice is not None:
         raise errors.InvalidRequestError(
             f"{path} cannot be read as csv: its first line names two columns {twice!r}. Each column has its own name. "
@@ -238,14 +275,21 @@ class Numbers:
         is_null = pc.is_in(texts, value_set=self._nulls)
         if pc.any(is_null).as_py():
             texts = pc.if_else(is_null, pa.scalar(None, pa.string()), texts)
-        has_points = pa.types.is_floating(found.type) and self._decimal_point != "."
+        is_float = pa.types.is_floating(found.type)
+        has_points = is_float and self._decimal_point != "."
+        if has_points:
+            # In such a file a point separates thousands.
+            pointed = pc.index(pc.match_substring(texts, "."), True).as_py()
+            if pointed >= 0:
+                raise NotANumberError(found, str(texts[pointed]))
         numbers = pc.replace_substring(texts, self._decimal_point, ".") if has_points else texts
         try:
             result = numbers.cast(found.type)
         except pa.ArrowInvalid as error:
             raise NotANumberError(found, _first_failure(numbers, texts, found.type)) from error
         if found.name not in self.lost:
-            first = pc.index(pc.match_substring_regex(texts, _LOSES), True).as_py()
+            loses = _LOSES_AS_FLOAT if is_float else _LOSES
+            first = pc.index(pc.match_substring_regex(texts, loses), True).as_py()
             if first >= 0:
                 self.lost[found.name] = (str(texts[first]), result[first].as_py())
         return result
@@ -299,6 +343,12 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
         number = int(conversion[1])
         name = names[number] if number < len(names) else f"number {number + 1}"
         return _not_of_type(source, paths, options, name, conversion[2], conversion[3])
+    if "straddling object" in text:
+        return errors.InvalidRequestError(
+            f"{_which(paths)} cannot be read as csv: a line is longer than a block. A block has "
+            f"{options.read.get('block_size', _BLOCK_BYTES):,} bytes unless you say otherwise. Give a larger one: "
+            f"csv={{'block_size': {_MOST_BLOCK_BYTES}}} (--csv block={_MOST_BLOCK_BYTES})"
+        )
     if _COLUMNS.search(text):
         return _other_number_of_columns(source, paths, options, text)
     return errors.InvalidRequestError(
@@ -311,12 +361,46 @@ def not_decoded(source: Source, path: str, options: CsvOptions) -> errors.Invali
     """The error of a file that is no text of the encoding."""
     with source.open(path) as file:
         begin = file.read(2)
-    encoding = "utf-16" if begin in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    if begin in (b"\x1f\x8b", b"PK", b"BZ"):
+        return errors.InvalidRequestError(
+            f"{path} cannot be read as csv: it is compressed, or a workbook. A CSV file is text; with .gz at the end "
+            "of its name it is compressed by gzip. Give it the name of its format, or save it as CSV"
+        )
+    given = str(options.read.get("encoding", "")).lower()
+    encoding = "utf-16" if begin in (b"\xff\xfe", b"\xfe\xff") else "latin-1" if given == "cp1252" else "cp1252"
     expected = options.read.get("encoding", "UTF-8")
     return errors.InvalidRequestError(
         f"{path} cannot be read as csv: it is not {expected} text. Files are UTF-8 unless you say otherwise. "
         f"{_option('encoding', encoding)}, if it is of that encoding, or convert it to UTF-8"
     )
+
+
+def ends_in_several_lines(batch: pa.RecordBatch) -> bool:
+    """Whether the last row has a text with a line break."""
+    last = batch.slice(max(0, batch.num_rows - 1)).to_pylist()
+    return any("\n" in value for row in last for value in row.values() if isinstance(value, str))
+
+
+def require_closed_quotes(source: Source, paths: Sequence[str], options: CsvOptions) -> None:
+    """Reads the files once more, in Python.
+
+    Raises:
+        InvalidRequestError: A quote is open at the end of a file.
+    """
+    for path in paths:
+        begin = 0
+        with source.open_text(path, options.encoding) as text:
+            rows = options.rows(text, is_strict=True)
+            try:
+                for _ in rows:
+                    begin = rows.line_num  # type: ignore[attr-defined]
+            except csv.Error as error:
+                if "unexpected end of data" in str(error):
+                    raise errors.InvalidRequestError(
+                        f"{path} cannot be read as csv: a quote in line {begin + 1} or later is not closed. A text in "
+                        "quotes ends with a quote, and may have line breaks. Repair the line, or say that quotes are "
+                        "part of texts: csv={'quote_char': False} (--csv quote=)"
+                    ) from error
 
 
 def _is_decoded(source: Source, path: str, options: CsvOptions) -> bool:
@@ -335,15 +419,17 @@ def _not_of_type(
     better = "string"
     with suppress(ValueError):
         float(value)
-        better = "string" if re.match(_LOSES, value) else "float64"
-    hint = " A number has no separators of thousands." if _THOUSANDS.fullmatch(value.strip()) else ""
+        better = "string" if re.match(_LOSES_AS_FLOAT, value) else "float64"
+    is_pointed = options.convert.get("decimal_point", ".") != "." and "." in value
+    hint = " A number has no separators of thousands." if is_pointed or _THOUSANDS.fullmatch(value.strip()) else ""
+    shown = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
     where = ""
     for path, line, names, row in _lines(source, paths, options):
         if name in names and len(row) > names.index(name) and row[names.index(name)].strip() == value.strip():
             where = f" in line {line} of {path}"
             break
     return errors.InvalidRequestError(
-        f"{_which(paths)} cannot be read as csv: {value!r}{where} is no {kind}, which column {name!r} is by the begin "
+        f"{_which(paths)} cannot be read as csv: {shown!r}{where} is no {kind}, which column {name!r} is by the begin "
         f"of the first file, or by schema=. A column has one type.{hint} Give one that fits all rows, schema={{"
         f"{name!r}: {better!r}}} (--schema {name}={better}), or repair the line"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -35,5 +35,12 @@ def batches(cursor: Any) -> Iterator[dict[str, list[Any]]]:
             "cursor.execute('SELECT ...') first"
         )
     names = [str(column[0]) for column in cursor.description]
+    if len(set(names)) < len(names):
+        raise errors.InvalidRequestError(
+            f"the query has two columns of one name: {', '.join(names)}. Each column has its own name. Give them names "
+            "with AS"
+        )
     while rows := cursor.fetchmany(_ROWS):
+        if isinstance(rows[0], Mapping):
+            rows = [[row[name] for name in names] for row in rows]
         yield dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

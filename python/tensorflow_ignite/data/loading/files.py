@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading import csv_files
+from tensorflow_ignite.data.loading import csv_files, json_files
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
 from tensorflow_ignite.data.loading.source import Source
@@ -38,14 +38,14 @@ FORMATS = {
     ".ndjson": "json",
     ".json.gz": "json",
     ".jsonl.gz": "json",
+    ".ndjson.gz": "json",
     ".tfrecord": TFRECORD,
     ".tfrecord.gz": TFRECORD,
+    ".tfrecords.gz": TFRECORD,
     ".tfrecords": TFRECORD,
 }
 # Formats that csv= describes.
 TEXT = ("csv", "tsv")
-# A list of objects is read whole; a file of lines is not.
-_JSON_LIST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
         InvalidRequestError: If there is no file, or the files have several or unknown formats or are in several places.
     """
     paths: list[str] = []
-    source, folder = Source(), None
+    source, folder, is_named_alone = Source(), None, True
     for number, name in enumerate([os.fspath(name) for name in names]):
         where, path = Source.of(name)
         if number and where.filesystem != source.filesystem:
@@ -100,12 +100,14 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
             )
         source = where
         if source.is_folder(path):
-            found = [file for file in source.files_below(path) if _format(file)]
+            found = [file for file in source.files_below(path) if _format(file) and not _is_aside(file, path)]
             folder = path if len(names) == 1 else None
+            is_named_alone = False
         elif source.exists(path):
             found = [path]
         else:
-            found = source.matching(path)
+            found = [file for file in source.matching(path) if not source.is_folder(file)]
+            is_named_alone = False
         if not found:
             raise errors.InvalidRequestError(
                 f"there is no file {name!r} to load, seen from {os.getcwd()}. A path names a file, a folder of files, "
@@ -125,10 +127,29 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
             f"{first!r} and {other!r} are of two formats. Files that are loaded together have one format. Load them "
             f"one after the other, the second with if_exists='append'"
         )
+    if folder is None and not is_named_alone:
+        folder = _base_of_folders(paths)
     return Files(tuple(paths), kinds[paths[0]] or "", source, folder)
 
 
+def _is_aside(path: str, folder: str) -> bool:
+    """Whether it is hidden, or in a folder of unfinished work, such as _temporary or .ipynb_checkpoints."""
+    return any(part.startswith((".", "_")) for part in path[len(folder) :].split("/") if part)
+
+
+def _base_of_folders(paths: Sequence[str]) -> str | None:
+    """The folder above those such as ``year=2026`` that all files are in; None: there is none."""
+    bases = set()
+    for path in paths:
+        parts = path.split("/")
+        first = next((number for number, part in enumerate(parts[:-1]) if "=" in part), None)
+        bases.add(None if first is None else "/".join(parts[:first]) or ("/" if path.startswith("/") else "."))
+    return bases.pop() if len(bases) == 1 else None
+
+
 def _format(path: str) -> str | None:
+    # TensorFlow Datasets numbers the files of a part.
+    path = re.sub(r"-\d{5}-of-\d{5}$", "", path)
     return next((kind for end, kind in FORMATS.items() if path.lower().endswith(end)), None)
 
 
@@ -146,12 +167,16 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
     """
     if files.kind in TEXT:
         return _scan_text(files, casting, csv)
-    if files.kind == "json" and (listed := _json_list(files)) is not None:
-        return Scan(listed.schema, listed.num_rows, iter(listed.to_batches()))
+    if files.kind == "json":
+        return _scan_json(files, casting)
     try:
         found = _dataset(files, None, files.kind)
         _require_alike(found)
-        rows = None if files.kind == "json" else found.count_rows()
+        # Files may differ in the types that the caller gives.
+        wanted = {name for name, kind in casting.types.items() if kind is not None}
+        given = [casting.field(field) if field.name in wanted else field for field in found.schema]
+        found = _dataset(files, pa.schema(given, found.schema.metadata), files.kind)
+        rows = found.count_rows()
         scanner = found.scanner(
             batch_size=_batch_rows(found, batch_bytes),
             batch_readahead=2,
@@ -163,6 +188,34 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
     return Scan(found.schema, rows, _batches(files, scanner))
 
 
+def _scan_json(files: Files, casting: Casting) -> Scan:
+    schema, found = json_files.scan(files.source, files.paths, casting)
+    folders = {path: _folders(files, path) for path in files.paths}
+    names = list(folders[files.paths[0]])
+    for name in names:
+        texts = [values.get(name, "") for values in folders.values()]
+        kind = pa.int64() if all(re.fullmatch(r"0|-?[1-9]\d{0,17}", text) for text in texts) else pa.string()
+        schema = schema.append(pa.field(name, kind))
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for path, batch in found:
+            constants = [
+                pa.array([folders[path].get(name)] * batch.num_rows, pa.string()).cast(schema.field(name).type)
+                for name in names
+            ]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *constants], schema=schema)
+
+    return Scan(schema, None, batches())
+
+
+def _folders(files: Files, path: str) -> dict[str, str]:
+    """The columns that the folders of a file are, such as year of ``year=2026``."""
+    if files.folder is None:
+        return {}
+    below = path[len(files.folder) :].split("/")[:-1]
+    return {name: value for name, equals, value in (part.partition("=") for part in below) if equals}
+
+
 def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
     if files.kind == "tsv" and "delimiter" not in options.parse:
         options = replace(options, parse={**options.parse, "delimiter": "\t"})
@@ -171,9 +224,16 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
     if header is not None:
         for path, other in zip(files.paths, headers, strict=True):
             assert other is not None
-            # Then the order of the columns is that of the first file.
-            if options.names_columns(header) and other.names != header.names:
-                raise _unlike(path, other.names, header.names)
+            # Then Arrow skips the lines of the first file's header, and takes its names in their order.
+            if options.names_columns(header):
+                if other.names != header.names:
+                    raise _unlike(path, other.names, header.names)
+                if other.lines != header.lines:
+                    raise errors.InvalidRequestError(
+                        f"the names of {path!r} end in line {other.lines}, and those of the first file in line "
+                        f"{header.lines}. Files that are loaded together have as many lines before their rows. Load "
+                        "them separately, the second with if_exists='append'"
+                    )
     try:
         form = options.format(header)
         found = _dataset(files, None, form)
@@ -192,8 +252,13 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
+            ends_in_lines = False
             for batch in scanner.to_batches():
+                ends_in_lines |= csv_files.ends_in_several_lines(batch)
                 yield numbers.convert(batch, inferred)
+            if ends_in_lines:
+                # A quote that nobody closes makes a text of all further lines.
+                csv_files.require_closed_quotes(files.source, files.paths, options)
         except (pa.ArrowException, OSError, UnicodeError, csv_files.NotANumberError) as error:
             raise csv_files.explain(files.source, files.paths, options, error) from error
 
@@ -208,32 +273,6 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
         }
 
     return Scan(inferred, None, batches(), notes)
-
-
-def _json_list(files: Files) -> pa.Table | None:
-    """The rows of files that are one list of objects each, as pandas writes them; None: they have an object in a line.
-
-    Raises:
-        InvalidRequestError: A list is too large to be read whole, or cannot be read.
-    """
-    tables = []
-    for path in files.paths:
-        with files.source.open(path) as file:
-            if not file.read(4096).lstrip().startswith(b"["):
-                return None
-            file.seek(0)
-            text = file.read(_JSON_LIST_BYTES + 1)
-        if len(text) > _JSON_LIST_BYTES:
-            raise errors.InvalidRequestError(
-                f"{path} is a list of more than {_JSON_LIST_BYTES >> 20} MiB. A list of objects is read whole; larger "
-                "files have one object in a line, which are read in pieces. Write it so, for example with "
-                "DataFrame.to_json(path, orient='records', lines=True)"
-            )
-        try:
-            tables.append(pa.Table.from_pylist(json.loads(text)))
-        except (ValueError, AttributeError, pa.ArrowException) as error:
-            raise _unreadable(files, error) from error
-    return pa.concat_tables(tables, promote_options="default")
 
 
 def _batches(files: Files, scanner: arrow.Scanner) -> Iterator[pa.RecordBatch]:

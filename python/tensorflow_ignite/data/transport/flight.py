@@ -79,11 +79,19 @@ class Description:
     endpoints: tuple[Endpoint, ...]
 
 
-def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None) -> Description:
+def describe(
+    address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None, *, is_repeated: bool = True
+) -> Description:
     """Asks the node at ``address`` for the schema, the number of rows and the nodes that send them.
 
     A connection that breaks is opened again, for a minute: a node whose processors are all busy may be silent so long
     that gRPC gives it up. A node that refuses the connection is not asked again.
+
+    Args:
+        address: ``host:port`` of the node.
+        command: The rows.
+        credentials: Credentials of the caller.
+        is_repeated: Whether to open a connection again that breaks.
 
     Raises:
         TensorFlowIgniteError: An error of the node, such as CacheNotFoundError; if no node answers.
@@ -93,9 +101,15 @@ def describe(address: str, command: data_pb2.ReadCommand, credentials: Credentia
         try:
             return _describe(address, command, credentials)
         except errors.ConnectionFailedError as error:
-            if not _BROKEN.search(str(error)):
+            if not is_repeated or not _has_broken(error):
                 raise
             repeats.pause(error)
+
+
+def _has_broken(error: errors.ConnectionFailedError) -> bool:
+    """Whether the connection had been open; a program that closes it at once is no node."""
+    reason = str(error.__cause__ or error)
+    return bool(_BROKEN.search(reason)) and "failed to connect" not in reason
 
 
 def _describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None) -> Description:

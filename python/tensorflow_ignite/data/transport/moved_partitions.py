@@ -89,8 +89,12 @@ class MovedPartitionStream:
             except errors.ConnectionFailedError as error:
                 if has_passed_on:
                     raise
+                if self._cancelled.is_set():
+                    return
                 repeats.pause(error)
-                waiting.extend(self._asked_again(endpoint, repeats))
+                # As if the node had said that they are elsewhere.
+                self.results.append(data_pb2.ReadResult(moved=endpoint.command.partitions))
+                waiting.extend(self._present_owners(endpoint.command.partitions, repeats, waits=True))
                 continue
             repeats.begin_anew()
             if stream.result is not None:
@@ -111,7 +115,7 @@ class MovedPartitionStream:
                 )
             else:
                 self._cancelled.wait(SECONDS_BETWEEN_QUESTIONS)
-            waiting.extend(self._owners(self._command_of(moved)))
+            waiting.extend(self._present_owners(moved, repeats))
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
@@ -120,17 +124,21 @@ class MovedPartitionStream:
             if self._stream is not None:
                 self._stream.cancel()
 
-    def _command_of(self, partitions: Sequence[int]) -> data_pb2.ReadCommand:
+    def _command_of(self, partitions: Sequence[int], waits: bool) -> data_pb2.ReadCommand:
         """For partitions that another node may have now, which knows no positions of the node before."""
-        return self._endpoint.modified(partitions=partitions, uncounted=True, since=[], wait_millis=0).command
+        wait_millis = self._endpoint.command.wait_millis if waits else 0
+        return self._endpoint.modified(partitions=partitions, uncounted=True, since=[], wait_millis=wait_millis).command
 
-    def _asked_again(self, lost: Endpoint, repeats: Repeats) -> Sequence[Endpoint]:
-        """The present owners of the partitions of a node that is lost."""
+    def _present_owners(
+        self, partitions: Sequence[int], repeats: Repeats, *, waits: bool = False
+    ) -> Sequence[Endpoint]:
+        """The owners of partitions that a node has not sent; none if the stream is cancelled meanwhile."""
         while not self._cancelled.is_set():
             try:
-                return self._owners(self._command_of(lost.command.partitions))
+                return self._owners(self._command_of(partitions, waits))
             except errors.ConnectionFailedError as error:
-                repeats.pause(error)
+                if not self._cancelled.is_set():
+                    repeats.pause(error)
         return ()
 
     def _begin(self, endpoint: Endpoint) -> Stream:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 
 from tensorflow_ignite import errors
 
+_log = logging.getLogger("tensorflow_ignite.data")
 # As long as the nodes may take to notice that one of them has died, and to agree on new owners of its partitions.
 SECONDS = 60.0
 _FIRST_PAUSE = 0.1
@@ -43,6 +45,7 @@ class Repeats:
         now = time.monotonic()
         if self._began is None:
             self._began = now
+            _log.warning("A read is repeated for up to %.0f s: %s", SECONDS, error)
         if now - self._began >= SECONDS:
             raise type(error)(f"{error}. The read was repeated for {now - self._began:.0f} s") from error
         self._wait(self._pause)

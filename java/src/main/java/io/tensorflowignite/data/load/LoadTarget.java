@@ -27,10 +27,13 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryType;
@@ -228,7 +231,7 @@ final class LoadTarget {
     }
     Optional<CacheSchema> schema = schemas.resolve(cache);
     if (schema.isPresent()) {
-      requireSame(schema.get(), plan, keyName(cache));
+      requireSame(schema.get(), plan, keyName(cache), store.get(plan.cache()));
     } else if (!plan.command().getOnlyCheck()) {
       store.put(plan.cache(), plan.schema());
     }
@@ -274,9 +277,19 @@ final class LoadTarget {
         .findFirst();
   }
 
-  private static void requireSame(CacheSchema schema, LoadPlan plan, Optional<String> keyName) {
+  /**
+   * @param stored the schema of the load that has created the cache: columns that SQL has added
+   *     since may be missing, and are null then
+   */
+  private static void requireSame(
+      CacheSchema schema, LoadPlan plan, Optional<String> keyName, Optional<Schema> stored) {
+    Set<String> given = new HashSet<>();
+    plan.fields().forEach(field -> given.add(field.getName()));
+    Predicate<String> isAdded =
+        name -> stored.isPresent() && schema.stored() && !names(stored.get()).contains(name);
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
+        .filter(column -> given.contains(column.name()) || !isAdded.test(column.name()))
         // A load that creates a cache stores its schema afterwards. Until then the columns are
         // those of SQL, and one of them is the key.
         .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
@@ -302,6 +315,10 @@ final class LoadTarget {
           key.getSimpleName(),
           ofCache);
     }
+  }
+
+  private static Set<String> names(Schema schema) {
+    return schema.getFields().stream().map(Field::getName).collect(Collectors.toSet());
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {

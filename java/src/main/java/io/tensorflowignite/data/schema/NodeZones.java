@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.time.zone.ZoneRules;
 import java.util.Collection;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
 import java.util.TreeMap;
@@ -42,14 +43,21 @@ public final class NodeZones {
         .ifPresent(column -> requireOne(cache, column.getName(), nodes));
   }
 
-  /** Throws if nodes have different time zones, and a column has one of these classes. */
+  /**
+   * Throws if nodes have different time zones, and a statement names a column of days or times of
+   * day, or all columns.
+   *
+   * @param classes of the columns' values, by the names of the columns in upper case
+   */
   public static void requireOneFor(
-      String cache, Map<String, String> classes, Collection<ClusterNode> nodes) {
+      String cache, Map<String, String> classes, String statement, Collection<ClusterNode> nodes) {
+    String text = statement.toUpperCase(Locale.ROOT);
     classes.entrySet().stream()
         .filter(
             column ->
                 java.sql.Date.class.getName().equals(column.getValue())
                     || java.sql.Time.class.getName().equals(column.getValue()))
+        .filter(column -> text.contains(column.getKey()) || text.contains("*"))
         .findFirst()
         .ifPresent(column -> requireOne(cache, column.getKey(), nodes));
   }

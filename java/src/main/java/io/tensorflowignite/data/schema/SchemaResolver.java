@@ -108,7 +108,9 @@ public final class SchemaResolver {
         schema.getFields().stream()
             .filter(field -> fields.containsKey(field.getName()))
             .collect(Collectors.toList());
+    Set<String> keys = keyFields(entities.get(0));
     return !common.isEmpty()
+        && common.stream().allMatch(f -> CacheSchema.isInKey(f) == keys.contains(f.getName()))
         && common.stream()
             .allMatch(
                 field -> {

@@ -76,9 +76,12 @@ public final class SqlSource {
       return Optional.empty();
     }
     SqlTable table = new SqlCatalog(ignite, cache).table();
-    // Each node compares the days of its own time zone.
+    // Each node compares the days of its own time zone, and sends them.
     NodeZones.requireOneFor(
-        cache.getName(), table.types(), ignite.cluster().forDataNodes(cache.getName()).nodes());
+        cache.getName(),
+        table.types(),
+        where + sql,
+        ignite.cluster().forDataNodes(cache.getName()).nodes());
     Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
     RowSelect select =
         sql.isEmpty()
