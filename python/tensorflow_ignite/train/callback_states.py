@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from tensorflow_ignite.errors import InvalidRequestError
 
 _log = logging.getLogger("tensorflow_ignite.train")
@@ -207,6 +205,8 @@ def _require_plain(name: str, state: Any) -> None:
 
 
 def _packed(value: Any) -> bytes:
+    import numpy as np
+
     arrays: list[Any] = []
     text = json.dumps(_encoded(value, arrays))
     file = io.BytesIO()
@@ -215,12 +215,16 @@ def _packed(value: Any) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Any:
+    import numpy as np
+
     with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
         return _decoded(json.loads(str(archive["json"])), archive)
 
 
 def _encoded(value: Any, arrays: list[Any]) -> Any:
     """Values of JSON, in which arrays are numbers: lists and dicts stand in a pair with their kind."""
+    import numpy as np
+
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, _PLAIN):
