@@ -8,11 +8,10 @@ import json
 import socket
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ import numpy as np
 import psutil
 import pytest
 from arena import MIB, Arena
+from meanwhile import repeating
 from streams import OWN_CONNECTION
 from usage import thin
 from waiting import await_true
@@ -39,6 +39,8 @@ SLOW_CLIENTS = 1_000
 # As the default of the setting for the priority of what runs beside a node.
 NICE = 10
 GETS = 2_000
+# Before each call of those that go on meanwhile.
+PAUSE_SECONDS = 0.02
 
 
 class Served:
@@ -89,28 +91,9 @@ class Served:
                 predict_pb2_grpc.ModelServiceStub(channel).Predict(request, timeout=SECONDS)
                 seconds.append(time.monotonic() - began)
 
-            with repeated(*(functools.partial(call, channel) for channel in channels)):
+            with repeating(*(functools.partial(call, channel) for channel in channels), pause=PAUSE_SECONDS):
                 yield seconds
                 await_true(lambda: len(seconds) > 10, "the good model does not answer", SECONDS)
-
-
-@contextlib.contextmanager
-def repeated(*calls: Callable[[], object]) -> Iterator[None]:
-    """Calls again and again, each in a thread of its own, until the end of the context; the first failure is raised."""
-    over = threading.Event()
-
-    def repeat(call: Callable[[], object]) -> None:
-        while not over.wait(0.02):
-            call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        running = [pool.submit(repeat, call) for call in calls]
-        try:
-            yield
-        finally:
-            over.set()
-        for each in running:
-            each.result()
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +225,7 @@ def test_the_application_keeps_its_latency_beside_predictions(served: Served) ->
     rows: Any = np.ones([512], np.float32)
     # Both processes of the good model are busy.
     batch = functools.partial(served.client.models.predict, "good", {"x": rows}, timeout=SECONDS)
-    with served.good_answers(), repeated(*[batch] * 4):
+    with served.good_answers(), repeating(*[batch] * 4, pause=PAUSE_SECONDS):
         beside = _latency(served.arena)
     # The rule for trainings, and some time for a machine that others use too.
     assert beside < 2 * alone + 0.005, f"{1e3 * alone:.2f} ms alone, {1e3 * beside:.2f} ms beside predictions"

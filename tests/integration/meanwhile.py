@@ -9,12 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 @contextlib.contextmanager
-def repeating(*actions: Callable[[], object]) -> Iterator[None]:
-    """Calls each function again and again, in a thread of its own, until the end; raises what one of them raised."""
+def repeating(*actions: Callable[[], object], pause: float = 0.0) -> Iterator[None]:
+    """Calls each function again and again, in a thread of its own, until the end; raises what one of them raised.
+
+    Args:
+        actions: The functions.
+        pause: Seconds before each call.
+    """
     ending = threading.Event()
 
     def repeat(action: Callable[[], object]) -> None:
-        while not ending.is_set():
+        while not ending.wait(pause):
             action()
 
     with ThreadPoolExecutor(len(actions)) as threads:

@@ -83,7 +83,7 @@ class CallbackStates:
                 "methods state_dict() and load_state_dict(state) goes on",
                 ", ".join(unknown),
             )
-        self.serialize()
+        self._states()
 
     def restore(self) -> bool:
         """Sets the state that came with the checkpoint; returns whether a callback had stopped the training."""
@@ -97,13 +97,12 @@ class CallbackStates:
 
     def serialize(self) -> bytes:
         """The state now; called when a checkpoint is saved."""
-        states = {}
-        for name, callback in self._callbacks.items():
-            state = _get(callback)
-            if state is not None:
-                states[name] = state
         stopped = bool(getattr(self._model, "stop_training", False))
-        return _packed({"stopped": stopped, "callbacks": states})
+        return _packed({"stopped": stopped, "callbacks": self._states()})
+
+    def _states(self) -> dict[str, Any]:
+        found = {name: _get(callback) for name, callback in self._callbacks.items()}
+        return {name: state for name, state in found.items() if state is not None}
 
     def deserialize(self, state: bytes) -> None:
         """Called when a checkpoint is restored, before the callbacks are known."""

@@ -17,7 +17,7 @@ from pyarrow import csv as arrow_csv
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading.source import Source
+from tensorflow_ignite.data.loading.source import Source, shown
 
 # The options of pyarrow.csv that a load can use. What they would say of types, schema= says.
 _READ = ("encoding", "column_names", "autogenerate_column_names", "skip_rows", "skip_rows_after_names", "block_size")
@@ -26,13 +26,13 @@ _CONVERT = (
     *("null_values", "strings_can_be_null", "quoted_strings_can_be_null", "true_values", "false_values"),
     *("decimal_point", "timestamp_parsers", "check_utf8"),
 )
-# Other characters between columns than the one in use, for the error that names them.
 # What Arrow reads at a time: no line is longer, and the first block tells the types of the columns.
 _BLOCK_BYTES = 4 << 20
 _MOST_BLOCK_BYTES = 32 << 20
 _BYTES_OF_A_COLUMN = 2 << 10
 _SHOWN_CHARACTERS = 80
 _LONGEST_VALUE = (1 << 31) - 1
+# Other characters between columns than the one in use, for the error that names them.
 _DELIMITERS = (";", "\t", "|", ",")
 # With separators of thousands; the decimal point may be a comma.
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(([.,' ]\d{3})+[.,]\d+|([.' ]\d{3}){2,}|(,\d{3})+)")
@@ -339,20 +339,20 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
         return _not_of_type(source, paths, options, error.column.name, str(error.column.type), error.text)
     conversion = _CONVERSION.search(text)
     if conversion is not None:
-        names = _names(source, paths[0], options)
+        names = _names(source, paths[0], options, read_header(source, paths[0], options))
         number = int(conversion[1])
         name = names[number] if number < len(names) else f"number {number + 1}"
         return _not_of_type(source, paths, options, name, conversion[2], conversion[3])
     if "straddling object" in text:
         return errors.InvalidRequestError(
-            f"{_which(paths)} cannot be read as csv: a line is longer than a block. A block has "
+            f"{shown(paths)} cannot be read as csv: a line is longer than a block. A block has "
             f"{options.read.get('block_size', _BLOCK_BYTES):,} bytes unless you say otherwise. Give a larger one: "
             f"csv={{'block_size': {_MOST_BLOCK_BYTES}}} (--csv block={_MOST_BLOCK_BYTES})"
         )
     if _COLUMNS.search(text):
         return _other_number_of_columns(source, paths, options, text)
     return errors.InvalidRequestError(
-        f"{_which(paths)} cannot be read as csv: {text}. Every line has the columns of the first one. Repair the file, "
+        f"{shown(paths)} cannot be read as csv: {text}. Every line has the columns of the first one. Repair the file, "
         "or say with csv= (--csv) how it is written"
     )
 
@@ -422,14 +422,14 @@ def _not_of_type(
         better = "string" if re.match(_LOSES_AS_FLOAT, value) else "float64"
     is_pointed = options.convert.get("decimal_point", ".") != "." and "." in value
     hint = " A number has no separators of thousands." if is_pointed or _THOUSANDS.fullmatch(value.strip()) else ""
-    shown = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
+    text = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
     where = ""
     for path, line, names, row in _lines(source, paths, options):
         if name in names and len(row) > names.index(name) and row[names.index(name)].strip() == value.strip():
             where = f" in line {line} of {path}"
             break
     return errors.InvalidRequestError(
-        f"{_which(paths)} cannot be read as csv: {shown!r}{where} is no {kind}, which column {name!r} is by the begin "
+        f"{shown(paths)} cannot be read as csv: {text!r}{where} is no {kind}, which column {name!r} is by the begin "
         f"of the first file, or by schema=. A column has one type.{hint} Give one that fits all rows, schema={{"
         f"{name!r}: {better!r}}} (--schema {name}={better}), or repair the line"
     )
@@ -455,7 +455,7 @@ def _other_number_of_columns(
                 guess = f" Each of them has {both[0].count(other)} {other!r}: {_option('delimiter', other)}."
             break
     return errors.InvalidRequestError(
-        f"{_which(paths)} cannot be read as csv: {where or text}. Every line has the columns of the first one.{guess} "
+        f"{shown(paths)} cannot be read as csv: {where or text}. Every line has the columns of the first one.{guess} "
         "Repair the line, or say with csv= (--csv) how the file is written"
     )
 
@@ -466,18 +466,17 @@ def _lines(
     """Each row of each file with its line and the names of the columns, in Python: for errors."""
     for path in paths:
         with suppress(UnicodeError, csv.Error), source.open_text(path, options.encoding) as text:
-            names = _names(source, path, options)
-            for _ in range(int(options.read.get("skip_rows", 0))):
+            header = read_header(source, path, options)
+            names = _names(source, path, options, header)
+            before = int(options.read.get("skip_rows", 0)) if header is None else header.lines
+            for _ in range(before):
                 next(text, "")
             rows = options.rows(text)
-            if options.has_header:
-                next((row for row in rows if row), [])
             for row in rows:
-                yield path, int(options.read.get("skip_rows", 0)) + rows.line_num, names, row  # type: ignore[attr-defined]
+                yield path, before + rows.line_num, names, row  # type: ignore[attr-defined]
 
 
-def _names(source: Source, path: str, options: CsvOptions) -> Sequence[str]:
-    header = read_header(source, path, options)
+def _names(source: Source, path: str, options: CsvOptions, header: Header | None) -> Sequence[str]:
     if header is not None:
         return header.names
     if options.read.get("column_names"):
@@ -490,7 +489,3 @@ def _names(source: Source, path: str, options: CsvOptions) -> Sequence[str]:
 def _option(name: str, value: str) -> str:
     escaped = "\\t" if value == "\t" else value
     return f"Say so: csv={{{name!r}: {value!r}}} (--csv {name}='{escaped}')"
-
-
-def _which(paths: Sequence[str]) -> str:
-    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")

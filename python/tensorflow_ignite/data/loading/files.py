@@ -16,7 +16,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import csv_files, json_files
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
-from tensorflow_ignite.data.loading.source import Source
+from tensorflow_ignite.data.loading.source import Source, shown
 
 _log = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
         elif source.exists(path):
             found = [path]
         else:
-            found = [file for file in source.matching(path) if not source.is_folder(file)]
+            found = source.matching(path)
             is_named_alone = False
         if not found:
             raise errors.InvalidRequestError(
@@ -221,19 +221,18 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
         options = replace(options, parse={**options.parse, "delimiter": "\t"})
     headers = [csv_files.read_header(files.source, path, options) for path in files.paths]
     header = headers[0]
-    if header is not None:
+    if header is not None and options.names_columns(header):
+        # Arrow skips the lines of the first file's header, and takes its names in their order.
         for path, other in zip(files.paths, headers, strict=True):
             assert other is not None
-            # Then Arrow skips the lines of the first file's header, and takes its names in their order.
-            if options.names_columns(header):
-                if other.names != header.names:
-                    raise _unlike(path, other.names, header.names)
-                if other.lines != header.lines:
-                    raise errors.InvalidRequestError(
-                        f"the names of {path!r} end in line {other.lines}, and those of the first file in line "
-                        f"{header.lines}. Files that are loaded together have as many lines before their rows. Load "
-                        "them separately, the second with if_exists='append'"
-                    )
+            if other.names != header.names:
+                raise _unlike(path, other.names, header.names)
+            if other.lines != header.lines:
+                raise errors.InvalidRequestError(
+                    f"the names of {path!r} end in line {other.lines}, and those of the first file in line "
+                    f"{header.lines}. Files that are loaded together have as many lines before their rows. Load them "
+                    "separately, the second with if_exists='append'"
+                )
     try:
         form = options.format(header)
         found = _dataset(files, None, form)
@@ -283,10 +282,9 @@ def _batches(files: Files, scanner: arrow.Scanner) -> Iterator[pa.RecordBatch]:
 
 
 def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:
-    which = files.paths[0] + (f" and {len(files.paths) - 1} more" if len(files.paths) > 1 else "")
     return errors.InvalidRequestError(
-        f"{which} cannot be read as {files.kind}: {error}. Every row of every file has the columns and types of the "
-        f"beginning of the first file. Repair the file, or give the types with schema="
+        f"{shown(files.paths)} cannot be read as {files.kind}: {error}. Every row of every file has the columns and "
+        f"types of the beginning of the first file. Repair the file, or give the types with schema="
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,11 +73,8 @@ class Source:
 
     def matching(self, pattern: str) -> list[str]:
         """The files that fit a pattern, sorted."""
-        if self.filesystem is None:
-            import glob
-
-            return sorted(glob.glob(pattern, recursive=True))
-        return sorted(path for path in self.filesystem.glob(pattern) if not self.is_folder(path))
+        found = glob.glob(pattern, recursive=True) if self.filesystem is None else self.filesystem.glob(pattern)
+        return sorted(path for path in found if not self.is_folder(path))
 
     @contextmanager
     def local(self, path: str) -> Iterator[str]:
@@ -88,3 +86,8 @@ class Source:
             copy = os.path.join(folder, os.path.basename(path))
             self.filesystem.get_file(path, copy)
             yield copy
+
+
+def shown(paths: Sequence[str]) -> str:
+    """Files in an error text: the first one, and how many others there are."""
+    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")

@@ -10,7 +10,7 @@ import grpc
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.net.credentials import Credentials
-from tensorflow_ignite.net.handshake import diagnose
+from tensorflow_ignite.net.handshake import Diagnosis, diagnose
 from tensorflow_ignite.net.rpc import FALLBACKS
 
 
@@ -74,12 +74,23 @@ def translate(
         return not_supported(address)
     found = diagnose(address, credentials) if status is grpc.StatusCode.UNAVAILABLE else None
     if found is not None:
-        failed = errors.ConnectionFailedError(
-            f"{subject} was not read: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
-        )
-        failed.is_lasting = True
-        return failed
+        return prevented(f"{subject} was not read", address, found)
     return FALLBACKS[status](
         f"{subject} was not read to its end: the node at {address} ended the stream ({status.name}: {text}). "
         f"A stream needs a running node. Check that the node runs, and read again"
     )
+
+
+def prevented(failure: str, address: str, found: Diagnosis) -> errors.ConnectionFailedError:
+    """The error of a connection that TLS, or its absence, prevents.
+
+    Args:
+        failure: First part of the error text, such as "cache 'x' was not read".
+        address: ``host:port`` of the called node.
+        found: The reason.
+    """
+    error = errors.ConnectionFailedError(
+        f"{failure}: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
+    )
+    error.is_lasting = True
+    return error

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.calls import CancellableCall
+from tensorflow_ignite.data.transport.calls import CancellableCall, prevented
 from tensorflow_ignite.data.transport.repeats import Repeats
 from tensorflow_ignite.net.addresses import thin_hint
 from tensorflow_ignite.net.channels import flight_client, flight_options
@@ -514,11 +514,7 @@ def translate(
     if isinstance(error, flight.FlightUnavailableError) or _BROKEN.search(reason):
         found = None if "Connection refused" in reason else diagnose(address, credentials)
         if found is not None:
-            failed = errors.ConnectionFailedError(
-                f"{failure}: no connection to {address} ({found.cause}). {found.rule}. {found.remedy}"
-            )
-            failed.is_lasting = True
-            return failed
+            return prevented(failure, address, found)
         return errors.ConnectionFailedError(
             f"{failure}: no node answers at {address} ({reason}). A node serves its data on its own port, 10820 to "
             f"10919 unless configured. Check that the node runs and give its address: address=, or "

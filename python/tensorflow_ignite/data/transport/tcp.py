@@ -48,9 +48,10 @@ _MOST_BYTES = 4 * 1024**3
 
 
 class TcpUnavailableError(errors.ConnectionFailedError):
+    """A node sends no rows over a separate connection, or its port cannot be reached; nothing has been read."""
+
     # Ports that are closed stay closed.
     is_lasting = True
-    """A node sends no rows over a separate connection, or its port cannot be reached; nothing has been read."""
 
 
 class TcpStream:

@@ -29,7 +29,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -285,11 +284,14 @@ final class LoadTarget {
       CacheSchema schema, LoadPlan plan, Optional<String> keyName, Optional<Schema> stored) {
     Set<String> given = new HashSet<>();
     plan.fields().forEach(field -> given.add(field.getName()));
-    Predicate<String> isAdded =
-        name -> stored.isPresent() && schema.stored() && !names(stored.get()).contains(name);
+    Set<String> mayBeMissing = new HashSet<>();
+    if (schema.stored() && stored.isPresent()) {
+      schema.columns().forEach(column -> mayBeMissing.add(column.name()));
+      stored.get().getFields().forEach(field -> mayBeMissing.remove(field.getName()));
+    }
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
-        .filter(column -> given.contains(column.name()) || !isAdded.test(column.name()))
+        .filter(column -> given.contains(column.name()) || !mayBeMissing.contains(column.name()))
         // A load that creates a cache stores its schema afterwards. Until then the columns are
         // those of SQL, and one of them is the key.
         .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
@@ -315,10 +317,6 @@ final class LoadTarget {
           key.getSimpleName(),
           ofCache);
     }
-  }
-
-  private static Set<String> names(Schema schema) {
-    return schema.getFields().stream().map(Field::getName).collect(Collectors.toSet());
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
