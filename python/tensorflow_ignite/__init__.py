@@ -100,6 +100,7 @@ def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.padding").watch_keras3(trainer)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_keras3(trainer)
 
 
 def _correct_epochs(epoch_iterator: ModuleType) -> None:
@@ -109,6 +110,7 @@ def _correct_epochs(epoch_iterator: ModuleType) -> None:
 def _correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
     importlib.import_module("tensorflow_ignite.train.class_weights").correct_tf_keras(data_adapter)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_data_of_tf_keras(data_adapter)
 
 
 def _correct_data_of_keras(tf_dataset_adapter: ModuleType) -> None:
@@ -127,6 +129,7 @@ def _correct_fit_of_tf_keras(training: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.strategy_check").watch_tf_keras(training)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_tf_keras(training)
     importlib.import_module("tensorflow_ignite.train.padding").watch_tf_keras(training)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_fit_of_tf_keras(training)
 
 
 def _correct_device_iterators(multi_device_iterator_ops: ModuleType) -> None:
