@@ -16,9 +16,11 @@ from tensorflow_ignite.data.epochs.changes import Changes
 from tensorflow_ignite.data.epochs.emission import Emission
 from tensorflow_ignite.data.epochs.epoch import Epoch, Resumption, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader
+from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, PAD, WRAP, EpochLength
 from tensorflow_ignite.data.epochs.snapshots import Snapshots
 from tensorflow_ignite.data.epochs.tensor_schema import columns_of
+from tensorflow_ignite.data.epochs.unit_rows import with_later_rows
 from tensorflow_ignite.data.epochs.used_rows import UsedRows
 
 SCHEMA = pa.schema([pa.field("id", pa.int64())])
@@ -221,3 +223,31 @@ def test_a_consumer_that_is_far_behind_is_told_so() -> None:
         emission.add_window(100_000, np.arange(100_000, dtype=np.uint64), units=frozenset())
     assert emission.used(5) is None
     assert emission.used(3_900_000) is not None
+
+
+def test_rows_that_were_put_later_are_given_with_their_partition() -> None:
+    """So that at most one partition of a stream is partly used."""
+
+    def batch(rows: Sequence[tuple[int, int]], partitions: frozenset[int]) -> RowBatch:
+        high, low = zip(*(identities_of([row], partition) for row, partition in rows), strict=True)
+        records = pa.RecordBatch.from_arrays([pa.array([row for row, _ in rows], pa.int64())], schema=SCHEMA)
+        return RowBatch(records, None, True, np.stack([np.concatenate(high), np.concatenate(low)], 1), partitions)
+
+    one, two = frozenset({0, 1}), frozenset({2})
+    batches = [
+        batch([(1, 0), (2, 0), (3, 1)], one),
+        batch([(4, 2)], two),
+        batch([(5, 1), (6, 1)], one),
+        batch([(7, 0), (8, 1), (9, 1), (10, 5)], frozenset()),
+    ]
+    found = [(each.records.column(0).to_pylist(), each.partitions) for each in with_later_rows(batches)]
+    assert found == [
+        ([1, 2], one),
+        ([7], one),
+        ([3], one),
+        ([4], two),
+        ([5, 6], one),
+        ([8, 9], one),
+        ([10], frozenset()),
+    ]
+    assert list(with_later_rows(batches[:3])) == batches[:3]
