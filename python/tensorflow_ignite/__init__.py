@@ -117,6 +117,10 @@ def _correct_data_of_keras(tf_dataset_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.class_weights").correct_keras3(tf_dataset_adapter)
 
 
+def _correct_inputs_of_keras(functional: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.empty_batches").correct(functional)
+
+
 def _watch_callbacks(callbacks: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.callback_states").watch(callbacks)
 
@@ -148,6 +152,7 @@ after_import.call("tensorflow.python.data.ops.multi_device_iterator_ops", _corre
 after_import.call("tf_keras.src.engine.training", _correct_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
+after_import.call("keras.src.models.functional", _correct_inputs_of_keras)
 after_import.call("keras.src.callbacks.callback_list", _watch_callbacks)
 after_import.call("tf_keras.src.callbacks", _watch_callbacks)
 after_import.call("keras.src.trainers.data_adapters.tf_dataset_adapter", _correct_data_of_keras)

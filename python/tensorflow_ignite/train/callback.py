@@ -61,7 +61,8 @@ class CheckpointCallback:
     if there are fewer.
 
     The other callbacks go on too: Keras' EarlyStopping (with the best weights), ReduceLROnPlateau, ModelCheckpoint,
-    TensorBoard and History know what they knew, and a training that one of them has stopped stays stopped. A callback
+    TensorBoard and History know what they knew, CSVLogger appends to its file, and a training that one of them has
+    stopped stays stopped. A callback
     of your own goes on if it has the methods ``state_dict()``, which returns None, booleans, numbers, texts and numpy
     arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known.
 
@@ -195,6 +196,11 @@ class CheckpointCallback:
         else:
             # Not from that of an earlier fit.
             report_checkpoint(resumed_from_step=0)
+
+    @property
+    def resumed_epoch(self) -> int | None:
+        """Number of finished epochs of the checkpoint with which this ``fit`` has begun; None: it has begun anew."""
+        return self._epoch if self._goes_on else None
 
     def _after_train_begin(self, callbacks: list[Any]) -> None:
         """Called when all callbacks have begun, which sets those of Keras to their beginning."""

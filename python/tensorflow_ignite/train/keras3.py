@@ -109,6 +109,10 @@ def _fix_build(trainer: Any) -> None:
         if iterator is None or not _several_workers(self._distribute_strategy):
             original(self, iterator=iterator, data_batch=data_batch)
             return
+        if _is_built(self):
+            # As before each validation: no epoch of the dataset begins for its first batch alone.
+            original(self)
+            return
         from keras import tree
 
         strategy = self.distribute_strategy
@@ -118,6 +122,15 @@ def _fix_build(trainer: Any) -> None:
             break
 
     model._maybe_symbolic_build = build
+
+
+def _is_built(model: Any) -> bool:
+    """Whether Keras needs no batch to build the model; False: this version of Keras does not say so."""
+    try:
+        parts = [*model._flatten_layers(), model._compile_metrics, model._compile_loss]
+        return all(part is None or part.built for part in parts)
+    except AttributeError:
+        return False
 
 
 def _fix_reduce(trainer: Any) -> None:
