@@ -27,7 +27,9 @@ class InputPosition:
         rows: Number of rows of the epoch that the worker has used, those that fill it among them.
         filled: Number of those that fill it.
         used: The rows of the epoch that were used; empty: rows are not identified, or none was used.
-        elements: Number of elements of the training's dataset that were used, where their rows are not known.
+        elements: Number of elements that the training's iterator has given after this position.
+        aligned: An earlier position, with elements after it, from which the same worker goes on with the same batches:
+            TensorFlow divides a batch into parts, and begins with a whole one. None: this is one.
     """
 
     cache: str
@@ -42,21 +44,24 @@ class InputPosition:
     filled: int = 0
     used: tuple[UsedRows, ...] = field(default=(), repr=False)
     elements: int = 0
+    aligned: InputPosition | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The position as values of JSON."""
         used = [base64.b64encode(part.to_bytes()).decode() for part in self.used]
-        return {**asdict(replace(self, used=())), "used": used}
+        aligned = self.aligned and self.aligned.to_json()
+        return {**asdict(replace(self, used=(), aligned=None)), "used": used, "aligned": aligned}
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> InputPosition:
         """The position of :meth:`to_json`."""
         used = tuple(UsedRows.from_bytes(base64.b64decode(part)) for part in values["used"])
-        return cls(**{**values, "digest": tuple(values["digest"]), "used": used})
+        aligned = values["aligned"] and cls.from_json(values["aligned"])
+        return cls(**{**values, "digest": tuple(values["digest"]), "used": used, "aligned": aligned})
 
     def of_other_worker(self) -> InputPosition:
         """The beginning of the same epoch, for a process that has had none of its rows."""
-        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0)
+        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0, aligned=None)
 
     def resumption(self, others: Sequence[InputPosition]) -> Resumption | None:
         """What is left out of the epoch: what this worker and others have used; None: nothing."""

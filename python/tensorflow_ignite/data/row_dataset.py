@@ -76,7 +76,8 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
             batches = _with_cardinality(batches, full if drop_remainder or not rest else full + 1)
         else:
             batches = _with_cardinality(batches, self._rows)
-        setattr(batches, INPUT, (self._request, int(batch_size)))
+        size = int(batch_size)
+        setattr(batches, INPUT, (self._request and self._request.in_batches_of(size), size))
         return batches
 
 

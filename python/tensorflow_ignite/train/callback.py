@@ -284,7 +284,8 @@ class CheckpointCallback:
         if not self._inputs.inputs:
             return epoch, batch
         rows, fit = self._inputs.inputs[0], fit_input.current()
-        left_out = rows.resume(self._inputs.restored(0))
+        assert self.checkpoint is not None
+        left_out = rows.resume(self._inputs.restored(0), self.checkpoint.is_on_all)
         if left_out is None:
             if batch:
                 _log.warning(

@@ -235,13 +235,18 @@ class TrainCheckpoint:
                 "for itself. Shuffle with tfi.dataset(shuffle=True), or use iter(dataset)"
             )
         number = next((number for number, each in enumerate(self._inputs.inputs) if each.reads_as(found)), None)
+        left_out = 0
         if number is None:
             number = len(self._inputs.inputs)
             self._inputs.inputs.append(found)
-            found.resume(self._inputs.restored(number))
+            left_out = found.resume(self._inputs.restored(number), self.is_on_all) or 0
         self._inputs.inputs[number] = found
         found.begin()
-        return _counted(dataset, found)
+        return _counted(dataset, found, left_out)
+
+    def is_on_all(self, here: bool) -> bool:
+        """Whether something is true on all workers that save together; all of them must call it."""
+        return here if self._store is None else all(each == b"1" for each in self._store.gather(b"1" if here else b"0"))
 
     def save_if_due(self, step: int | None = None) -> bool:
         """Saves if a checkpoint is due; every worker must call it after the same steps.
@@ -300,10 +305,11 @@ class TrainCheckpoint:
             report_checkpoint(checkpoint_step=self.saved_step)
 
 
-def _counted(dataset: Any, found: TrainingInput) -> Iterator[Any]:
-    for element in dataset:
+def _counted(dataset: Any, found: TrainingInput, left_out: int) -> Iterator[Any]:
+    for number, element in enumerate(dataset):
         found.add(1)
-        yield element
+        if number >= left_out:
+            yield element
 
 
 def find_directory(directory: str | None) -> str:

@@ -66,6 +66,11 @@ class TrainingInput:
         self._sources = [] if coordinated else _sources(original)
         self._has_rows = all(source.rows for source in self._sources)
         self._rows_of = _rows_of_steps(original, strategy) if self._sources else _whole
+        # Under several workers TensorFlow divides an element into parts, one for each worker: all are of this one.
+        divides = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+        self._steps_of_element = (
+            int(strategy.num_replicas_in_sync) // len(strategy.extended.worker_devices) if divides else 1
+        )
         self._begins = [0] * len(self._sources)
         self._done = 0
         self._is_shared = False
@@ -109,17 +114,7 @@ class TrainingInput:
             # Which epochs were those of its own iterator?
             return None
         elif self._has_rows:
-            found = [
-                readers.position(
-                    source.request,
-                    begin,
-                    self._rows_of(
-                        source.rows, self._done, None if self.is_continuous else readers.total(source.request, begin)
-                    ),
-                    is_continuous=self.is_continuous,
-                )
-                for source, begin in begins
-            ]
+            found = [self._position(source, begin) for source, begin in begins]
         elif not self.is_continuous and all(source.is_repeatable for source in self._sources):
             found = [
                 position and replace(position, elements=self._done)
@@ -131,11 +126,27 @@ class TrainingInput:
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) else None
 
-    def resume(self, workers: Sequence[Sequence[InputPosition] | None]) -> int | None:
+    def _position(self, source: _Source, begin: int) -> InputPosition | None:
+        position = self._position_after(source, begin, self._done)
+        parts = self._done % self._steps_of_element
+        if position is None or not parts:
+            return position
+        aligned = self._position_after(source, begin, self._done - parts)
+        return replace(position, aligned=aligned and replace(aligned, elements=parts))
+
+    def _position_after(self, source: _Source, begin: int, steps: int) -> InputPosition | None:
+        total = None if self.is_continuous else readers.total(source.request, begin)
+        rows = self._rows_of(source.rows, steps, total)
+        return readers.position(source.request, begin, rows, is_continuous=self.is_continuous)
+
+    def resume(
+        self, workers: Sequence[Sequence[InputPosition] | None], do_all: Callable[[bool], bool] = bool
+    ) -> int | None:
         """Makes the next iterator go on where those of all workers have stood.
 
         Args:
             workers: The positions of each worker of the attempt that has saved them; None: not known.
+            do_all: Whether something is true on all workers; they call it together.
 
         Returns:
             The number of elements of that iterator that the caller must leave out; None: nothing is known of the
@@ -148,14 +159,23 @@ class TrainingInput:
         known = [positions for positions in workers if positions is not None]
         if not count or not known or any(len(positions) != count for positions in known):
             return None
+        of_sources = [_of_source(workers, number) for number in range(count)]
         left_out = max(position.elements for positions in known for position in positions)
-        if left_out and not all(
-            resuming.is_read_as_before(source.request, _of_source(workers, number))
-            for number, source in enumerate(self._sources)
-        ):
-            return None
-        for number, source in enumerate(self._sources):
-            resuming.resume(source.request, _of_source(workers, number))
+        parts = max((each.aligned.elements for positions in known for each in positions if each.aligned), default=0)
+        if left_out or parts:
+            as_before = do_all(
+                all(
+                    resuming.is_read_as_before(source.request, positions)
+                    for source, positions in zip(self._sources, of_sources, strict=True)
+                )
+            )
+            if left_out and not as_before:
+                return None
+            if parts and as_before:
+                left_out = parts
+                of_sources = [[each and (each.aligned or each) for each in positions] for positions in of_sources]
+        for source, positions in zip(self._sources, of_sources, strict=True):
+            resuming.resume(source.request, positions)
         return left_out
 
     def ends(self) -> bool:
