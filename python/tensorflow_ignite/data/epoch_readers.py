@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data import whole_rows
 from tensorflow_ignite.data.epoch_source import DatasetState, EpochSource
 from tensorflow_ignite.data.epochs import input_totals, snapshots
 from tensorflow_ignite.data.epochs.epoch import RowOrder
@@ -86,7 +87,8 @@ class EpochReaders:
             return _end(request, handle)
         begins = not handle.any()
         # The reader stays open while this variable refers to the handle object.
-        handle_object, position = self._begin(request) if begins else (None, _EpochPosition.of(handle))
+        source = whole_rows.source_of(request) if begins else request
+        handle_object, position = self._begin(request, source) if begins else (None, _EpochPosition.of(handle))
         while True:
             handle_object, reader = self._find(request, position)
             idle = reader.idle
@@ -98,7 +100,7 @@ class EpochReaders:
                 self.open.require_time()
             except BaseException:
                 if begins:
-                    self._undo_begin(request, position, reader)
+                    self._undo_begin(request, source, position, reader)
                 # TensorFlow may release the handle only after its next call; a thread closes the reader then.
                 self.open.finalizers.ensure_running()
                 raise
@@ -111,26 +113,26 @@ class EpochReaders:
         assert batch.arrays is not None
         return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *batch.arrays]
 
-    def _begin(self, request: Request) -> tuple[Handle, _EpochPosition]:
-        """Opens a reader of the dataset's next epoch."""
+    def _begin(self, request: Request, source: Request) -> tuple[Handle, _EpochPosition]:
+        """Opens a reader of the dataset's next epoch, which reads the rows of the source."""
         self.open.finalizers.drain()
-        snapshot = self._snapshots.get(request.name)
-        plan = _plan(request, snapshot)
-        base = snapshot.epoch if snapshot and request.window is not None else -1
+        snapshot = self._snapshots.get(source.name)
+        plan = _plan(source, snapshot)
+        base = snapshot.epoch if snapshot and source.window is not None else -1
         with self._lock:
-            dataset = self._datasets.setdefault(request.name, DatasetState())
+            dataset = self._datasets.setdefault(source.name, DatasetState())
             epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
-            seed = dataset.seed if request.seed is None else request.seed
-            start = dataset.start.number() if request.window is None else 0
+            seed = dataset.seed if source.seed is None else source.seed
+            start = dataset.start.number() if source.window is None else 0
             position = _EpochPosition(
-                two_numbers(os.urandom(16)), epoch, base, seed, two_numbers(plan.digest(request)), start
+                two_numbers(os.urandom(16)), epoch, base, seed, two_numbers(plan.digest(source)), start
             )
-        return self._opened(request, plan, position)[0], position
+        return self._opened(request, source, plan, position)[0], position
 
-    def _undo_begin(self, request: Request, position: _EpochPosition, reader: EpochReader) -> None:
+    def _undo_begin(self, request: Request, source: Request, position: _EpochPosition, reader: EpochReader) -> None:
         """Undoes the start of an epoch that failed before its first row; the next call starts it again."""
         with self._lock:
-            dataset = self._datasets.get(request.name)
+            dataset = self._datasets.get(source.name)
             if dataset is not None and dataset.epochs == position.epoch + 1:
                 dataset.epochs = position.epoch
         self.open.close(Key(request.name, position.name), reader)
@@ -151,22 +153,25 @@ class EpochReaders:
             dataset = self._datasets.setdefault(request.name, DatasetState())
             dataset.epochs = max(dataset.epochs, position.epoch + 1)
             dataset.seed = position.seed
-        return self._opened(request, plan, position)
+        return self._opened(request, request, plan, position)
 
-    def _opened(self, request: Request, plan: Plan, position: _EpochPosition) -> tuple[Handle, EpochReader]:
+    def _opened(
+        self, request: Request, source: Request, plan: Plan, position: _EpochPosition
+    ) -> tuple[Handle, EpochReader]:
         def make() -> EpochReader:
             start = EpochStart.of(position.start)
-            order = RowOrder(position.epoch, position.seed, request.window, position.base, start)
-            return EpochReader(EpochSource(request, plan, state, order).epoch(self._snapshots).batches, request.layout)
+            order = RowOrder(position.epoch, position.seed, source.window, position.base, start)
+            return EpochReader(EpochSource(source, plan, state, order).epoch(self._snapshots).batches, source.layout)
 
         with self._lock:
-            state = self._datasets.setdefault(request.name, DatasetState())
+            state = self._datasets.setdefault(source.name, DatasetState())
         return self.open.open(Key(request.name, position.name), position.numbers(), make)
 
     def forget(self, name: str) -> None:
         """Removes the state and the snapshot of a dataset; its open iterators continue."""
         with self._lock:
             self._datasets.pop(name, None)
+            self._datasets.pop(whole_rows.name_of(name), None)
         self._snapshots.drop(name)
         self.open.finalizers.ensure_running()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -12,12 +13,22 @@ def is_marked(dataset: Any, mark: str) -> bool:
         dataset: A tf.data.Dataset, or one that a strategy has distributed; anything else has no marks.
         mark: The name of the attribute.
     """
+    return any(marks_of(dataset, mark))
+
+
+def marks_of(dataset: Any, mark: str) -> Iterator[Any]:
+    """The values of an attribute of the datasets of which a dataset is made; no empty ones.
+
+    Args:
+        dataset: As for :func:`is_marked`.
+        mark: The name of the attribute.
+    """
     waiting = [getattr(dataset, "_original_dataset", dataset)]
     while waiting:
         each = waiting.pop()
-        if getattr(each, mark, False):
-            return True
+        found = getattr(each, mark, None)
+        if found:
+            yield found
         # Other data than a tf.data.Dataset may have an attribute of this name.
         if hasattr(each, "element_spec") and callable(getattr(each, "_inputs", None)):
             waiting += each._inputs()
-    return False
