@@ -10,6 +10,7 @@ import pytest
 from jobs import LIMIT, SCRIPTS, read
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
 
@@ -68,3 +69,64 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_restart_does_not_repeat_
     # Of two layers, on the first worker alone; a row that was put before the second attempt changes nothing.
     assert [found["read"] for found in first + second] == [2 * ROWS, 0, 0, 0, 0, 0]
     assert sum("has what attempt 1 of job" in line and "reads no row" in line for line in output) == 2
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("kind", "library"),
+    [
+        ("multi-worker-mirrored", "keras"),
+        ("multi-worker-mirrored", "tf_keras"),
+        ("parameter-server", "tf_keras"),
+        ("one", "keras"),
+        ("custom", "keras"),
+    ],
+)
+def test_every_layer_learns_in_each_kind_of_job(
+    client: tfi.Client, cluster: LocalCluster, tmp_path: Path, kind: JobKind, library: str
+) -> None:
+    job, output, (first, second) = run(client, cluster, tmp_path, library, "many", kind=kind)
+    assert job.attempt is not None
+    tasks = 3 if kind in ("multi-worker-mirrored", "custom") else 1
+    assert (len(first), len(second)) == (tasks, tasks)
+    require_all_rows(first[0])
+    boundaries = np.quantile(X, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(first[0]["bins"], boundaries, atol=ROWS / 50)
+    # "w2" and "w1" come twice each; each row is a document.
+    vocabulary, ((*_,),) = first[0]["idf"]
+    assert sorted(vocabulary[1:]) == sorted(f"w{i}" for i in range(WORDS))
+    # One mean, one unknown word, and each word.
+    assert first[0]["space"][0] == 1 + 1 + WORDS
+    for found in first + second:
+        for name in ("normal", "words", "idf", "bins", "space"):
+            assert found[name] == first[0][name], name
+        assert "would learn without an end: its rows are repeated" in found["infinite"]
+        assert "before its repeat()" in found["infinite"]
+    # Of a FeatureSpace each worker looks at a batch for each feature.
+    assert first[0]["read"] >= 6 * ROWS
+    assert all(found["read"] <= 2 * 64 for found in second)
+    assert sum("reads no row" in line for line in output) == 6
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names_what_differs(
+    client: tfi.Client, cluster: LocalCluster, tmp_path: Path, library: str
+) -> None:
+    cache = f"differing_{library}"
+    load(cluster, cache)
+    client.submit(SCRIPTS / "differ.py", cache=cache, args=[str(tmp_path), library], max_crashes=0).wait(timeout=LIMIT)
+    found = [read(tmp_path, f"{index}.json") for index in range(3)]
+    for errors in found:
+        assert "layer 'of_one_worker' (Normalization) is not equal on all workers" in errors["mean"]
+        assert "that of worker 0 differs from that of worker 1, worker 2" in errors["mean"]
+        assert "layer 'other_words' (IntegerLookup) is not equal on all workers" in errors["vocabulary"]
+        assert "differs from that of worker 1. All" in errors["vocabulary"]
+        assert "counter" in errors["variable"]
+        assert "is not equal on all workers" in errors["variable"]
+        # That of the first worker.
+        assert errors["shared"] == "3.0"
+        assert "with exact=True" in errors["exact"]
+        assert "Give adapt the dataset before its cache()" in errors["cache"]
+    assert [errors["order"][:60] for errors in (found[0], found[2])] == ["", ""]
+    assert "All workers let the same layers learn, in the same order" in found[1]["order"]

@@ -29,7 +29,7 @@ from tensorflow_ignite.train import equal_state, fits, layer_state
 from tensorflow_ignite.train.adapted_files import AdaptedFile
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.evaluation import training_has_ended
-from tensorflow_ignite.train.marks import marks_of
+from tensorflow_ignite.train.marks import keeps_rows, marks_of
 from tensorflow_ignite.train.progress import announce
 
 _log = logging.getLogger("tensorflow_ignite.train")
@@ -118,6 +118,7 @@ def correct_feature_space(module: ModuleType) -> None:
         _require_end(self, dataset, requests, None)
         if not _is_shared(requests):
             return original(self, dataset, *arguments, **named)
+        _require_whole(task.current(), dataset, requests)
         with whole_rows.reading(requests):
             return original(self, dataset, *arguments, **named)
 
@@ -136,7 +137,7 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
         if here.in_job:
             equal_state.note_adapted(layer)
         return result
-    _require_whole(here, requests)
+    _require_whole(here, rows, requests)
     if not layer_state.is_known(layer):
         if not requests:
             raise InvalidRequestError(
@@ -238,14 +239,22 @@ def _require_end(layer: Any, rows: Any, requests: Sequence[Request], steps: Any)
         )
 
 
-def _require_whole(here: Task, requests: Sequence[Request]) -> None:
-    for request in requests:
-        if request.rows >= 0 and request.partitions == ASSIGNED and here.num_workers > 1:
+def _require_whole(here: Task, rows: Any, requests: Sequence[Request]) -> None:
+    """Refuses rows that cannot be those of all workers, or would stay so for the training."""
+    assigned = [request for request in requests if request.partitions == ASSIGNED and here.num_workers > 1]
+    for request in assigned:
+        if request.rows >= 0:
             raise InvalidRequestError(
                 f"a layer cannot learn from a dataset of cache {request.cache!r} with exact=True: TensorFlow would end "
                 f"it after the {request.rows} rows of this worker. A layer learns from the rows of all workers. Give "
                 "adapt a dataset without exact="
             )
+    if assigned and keeps_rows(rows, whole_rows.REQUEST):
+        raise InvalidRequestError(
+            f"a layer cannot learn from a dataset of cache {assigned[0].cache!r} after its cache(), or snapshot(): it "
+            "learns from the rows of all workers, and TensorFlow would keep these for the training of this worker. "
+            "Give adapt the dataset before its cache(); tfi.dataset(snapshot=True) keeps rows in memory as well"
+        )
 
 
 def _within(call: Callable[[], Any]) -> Any:

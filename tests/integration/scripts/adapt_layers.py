@@ -1,4 +1,4 @@
-"""adapt_layers.py FOLDER LIBRARY CASE: layers learn from the job's rows, a model is trained, and the first attempt fails.
+"""adapt_layers.py FOLDER LIBRARY CASE: layers learn from the job's rows, a model is trained, and attempt 1 fails.
 
 Each task that runs the script writes to FOLDER/ROLE-INDEX-ATTEMPT.json what its layers have learned, how many rows it
 has read for that, and its predictions after the training.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,14 @@ rows = tfi.dataset(here.cache, label="y", uneven="pad").batch(64)
 numbers = rows.map(lambda features, *_: features["x"][:, None])
 texts = rows.map(lambda features, *_: features["word"])
 found: dict[str, Any] = {}
+expected = 1 if here.kind in ("one", "parameter-server") else here.num_workers
 
 
 def learned(layer: Any) -> Any:
     """What a layer knows, as JSON."""
     if hasattr(layer, "get_vocabulary"):
         config = layer.get_config()
-        probe = layer(tf.constant([["w1", "w2"]])) if config.get("output_mode") == "tf_idf" else None
+        probe = layer(tf.constant([["w1 w2"]])) if config.get("output_mode") == "tf_idf" else None
         return [layer.get_vocabulary(), None if probe is None else np.asarray(probe).tolist()]
     if hasattr(layer, "mean"):
         return [np.ravel(layer.mean).tolist(), np.ravel(layer.variance).tolist()]
@@ -47,6 +49,8 @@ def learned(layer: Any) -> Any:
 def fail_once() -> None:
     """The first attempt puts a row that changes each mean, and fails."""
     if here.attempt == 1 and here.is_chief:
+        while len(list(folder.glob("*-1.json"))) < expected:
+            time.sleep(0.05)
         tfi.load(here.cache, {"id": [-1], "x": [1e6], "word": ["new"], "y": [0.0]}, key="id", if_exists="append")
         os._exit(1)
 
@@ -89,5 +93,7 @@ if here.kind != "parameter-server":
         callbacks=callbacks,
     )
     found["answer"] = float(np.ravel(model(tf.constant([[1.0]])))[0])
-(folder / f"{here.role}-{here.index}-{here.attempt}.json").write_text(json.dumps(found))
+part = folder / f"{here.role}-{here.index}-{here.attempt}.part"
+part.write_text(json.dumps(found))
+part.rename(part.with_suffix(".json"))
 fail_once()
