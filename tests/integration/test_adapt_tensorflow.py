@@ -32,14 +32,14 @@ def load(cluster: LocalCluster, cache: str) -> None:
 def run(
     client: tfi.Client, cluster: LocalCluster, folder: Path, library: str, case: str, **options: Any
 ) -> tuple[Job, list[str], list[list[dict[str, Any]]]]:
-    """A job of the script, its output, and what each of its tasks has found, by attempt."""
+    """A job of the script, its output, and what each of its tasks has found in its first and its second run."""
     cache = f"adapted_{folder.name}".replace("-", "_")
     load(cluster, cache)
     handle = client.submit(
         SCRIPTS / "adapt_layers.py", cache=cache, args=[str(folder), library, case], max_crashes=1, **options
     )
     job = handle.wait(timeout=LIMIT)
-    found = [[read(folder, path.name) for path in sorted(folder.glob(f"*-{attempt}.json"))] for attempt in (1, 2)]
+    found = [[read(folder, path.name) for path in sorted(folder.glob(f"*-{number}.json"))] for number in (1, 2)]
     return job, [line.text for line in handle.logs()], found
 
 
@@ -85,9 +85,11 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_restart_does_not_repeat_
 def test_every_layer_learns_in_each_kind_of_job(
     client: tfi.Client, cluster: LocalCluster, tmp_path: Path, kind: JobKind, library: str
 ) -> None:
-    job, output, (first, second) = run(client, cluster, tmp_path, library, "many", kind=kind)
+    # The evaluator of a job with one process.
+    evaluates = kind == "one"
+    job, output, (first, second) = run(client, cluster, tmp_path, library, "many", kind=kind, evaluator=evaluates)
     assert job.attempt is not None
-    tasks = 3 if kind in ("multi-worker-mirrored", "custom") else 1
+    tasks = {"one": 2, "parameter-server": 1}.get(kind, 3)
     assert (len(first), len(second)) == (tasks, tasks)
     require_all_rows(first[0])
     boundaries = np.quantile(X, [0.25, 0.5, 0.75])
@@ -102,9 +104,10 @@ def test_every_layer_learns_in_each_kind_of_job(
             assert found[name] == first[0][name], name
         assert "would learn without an end: its rows are repeated" in found["infinite"]
         assert "before its repeat()" in found["infinite"]
-    # Of a FeatureSpace each worker looks at a batch for each feature.
-    assert first[0]["read"] >= 6 * ROWS
-    assert all(found["read"] <= 2 * 64 for found in second)
+    # FeatureSpace looks at a batch of each feature, which may bring all of these few rows.
+    learned, *others = sorted((found["read"] for found in first + second), reverse=True)
+    assert learned >= 6 * ROWS
+    assert max(others) <= 2 * (ROWS + 1)
     assert sum("reads no row" in line for line in output) == 6
 
 

@@ -14,8 +14,8 @@ from tensorflow_ignite.data import whole_rows
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.errors import InvalidRequestError
-from tensorflow_ignite.train import adaptation, fits, layer_state
-from tensorflow_ignite.train.marks import marks_of
+from tensorflow_ignite.train import adapt, fits, layer_state
+from tensorflow_ignite.train.marks import keeps_rows, marks_of
 from tensorflow_ignite.train.packed import packed, unpacked
 
 REQUEST = Request(
@@ -96,14 +96,14 @@ class Silent:
 
 def test_outside_a_job_a_layer_learns_by_itself(tmp_path: Path) -> None:
     layer = Counts(2)
-    adaptation.adapt(layer, [1, 2])
+    adapt(layer, [1, 2])
     assert layer.total == 6
-    adaptation.adapt(Silent(), [1])
+    adapt(Silent(), [1])
 
 
 def test_what_cannot_learn_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match=r"object cannot learn from rows\. .*has a method adapt"):
-        adaptation.adapt(object(), [1])
+        adapt(object(), [1])
 
 
 def test_the_options_of_a_layer_identify_it_and_its_name_does_not() -> None:
@@ -123,3 +123,19 @@ def test_the_requests_are_found_below_a_dataset() -> None:
     source = dataset(**{whole_rows.REQUEST: REQUEST})
     assert list(marks_of(dataset(dataset(source), dataset()), whole_rows.REQUEST)) == [REQUEST]
     assert list(marks_of([1, 2], whole_rows.REQUEST)) == []
+
+
+def test_rows_that_tensorflow_keeps_after_the_dataset_are_found() -> None:
+    class _CacheDataset:
+        element_spec = None
+
+        def __init__(self, *inputs: Any) -> None:
+            self._inputs = lambda: list(inputs)
+
+    class Map(_CacheDataset):
+        """Keeps nothing."""
+
+    source = Map()
+    setattr(source, whole_rows.REQUEST, REQUEST)
+    assert keeps_rows(Map(_CacheDataset(Map(source))), whole_rows.REQUEST)
+    assert not keeps_rows(Map(Map(source), _CacheDataset(Map())), whole_rows.REQUEST)

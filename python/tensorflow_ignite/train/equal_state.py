@@ -18,7 +18,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import agreement
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.train import layer_state
 
@@ -104,6 +103,8 @@ def compare(objects: dict[str, Any], strategy: Any) -> None:
     Raises:
         TensorFlowIgniteError: They differ.
     """
+    from tensorflow_ignite.data import agreement
+
     parts = [part for name, each in objects.items() for part in _parts(name, each, strategy)]
     number = next(_comparisons)
     rounds = count()

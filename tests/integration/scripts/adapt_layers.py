@@ -1,6 +1,6 @@
-"""adapt_layers.py FOLDER LIBRARY CASE: layers learn from the job's rows, a model is trained, and attempt 1 fails.
+"""adapt_layers.py FOLDER LIBRARY CASE: layers learn from the job's rows, a model is trained, and run 1 fails.
 
-Each task that runs the script writes to FOLDER/ROLE-INDEX-ATTEMPT.json what its layers have learned, how many rows it
+Each task that runs the script writes to FOLDER/ROLE-INDEX-RUN.json what its layers have learned, how many rows it
 has read for that, and its predictions after the training.
 """
 
@@ -32,7 +32,9 @@ rows = tfi.dataset(here.cache, label="y", uneven="pad").batch(64)
 numbers = rows.map(lambda features, *_: features["x"][:, None])
 texts = rows.map(lambda features, *_: features["word"])
 found: dict[str, Any] = {}
-expected = 1 if here.kind in ("one", "parameter-server") else here.num_workers
+# A client process is started again alone, within its attempt.
+run = here.attempt + (here.incarnation if here.kind == "parameter-server" else 0)
+expected = {"one": 2, "parameter-server": 1}.get(here.kind, here.num_workers)
 
 
 def learned(layer: Any) -> Any:
@@ -47,11 +49,12 @@ def learned(layer: Any) -> Any:
 
 
 def fail_once() -> None:
-    """The first attempt puts a row that changes each mean, and fails."""
-    if here.attempt == 1 and here.is_chief:
+    """The first run puts a row that changes each mean, and fails."""
+    if run == 1 and here.is_chief:
         while len(list(folder.glob("*-1.json"))) < expected:
             time.sleep(0.05)
-        tfi.load(here.cache, {"id": [-1], "x": [1e6], "word": ["new"], "y": [0.0]}, key="id", if_exists="append")
+        further = {"id": [-1], "x": np.array([1e6], np.float32), "word": ["new"], "y": np.zeros(1, np.float32)}
+        tfi.load(here.cache, further, key="id", if_exists="append")
         os._exit(1)
 
 
@@ -85,7 +88,7 @@ if case == "many":
         found["infinite"] = str(error)
 found["read"] = input_totals.totals().rows
 callbacks = [tfi.train.CheckpointCallback()]
-if here.kind != "parameter-server":
+if here.kind != "parameter-server" and not here.is_evaluator:
     model.fit(
         rows.map(lambda features, y, weight: (features["x"][:, None], y, weight)),
         epochs=2,
@@ -93,7 +96,7 @@ if here.kind != "parameter-server":
         callbacks=callbacks,
     )
     found["answer"] = float(np.ravel(model(tf.constant([[1.0]])))[0])
-part = folder / f"{here.role}-{here.index}-{here.attempt}.part"
+part = folder / f"{here.role}-{here.index}-{run}.part"
 part.write_text(json.dumps(found))
 part.rename(part.with_suffix(".json"))
 fail_once()
