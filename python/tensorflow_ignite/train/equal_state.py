@@ -63,7 +63,7 @@ def watch(callbacks: ModuleType) -> None:
     @functools.wraps(original)
     def on_train_begin(self: Any, *arguments: Any, **named: Any) -> Any:
         result = original(self, *arguments, **named)
-        model = getattr(self, "_model", None) or getattr(self, "model", None)
+        model = getattr(self, "_model", getattr(self, "model", None))
         strategy = getattr(model, "distribute_strategy", None)
         if strategy is not None and compares(strategy):
             compare({"model": model, "optimizer": getattr(model, "optimizer", None)}, strategy)

@@ -1,4 +1,4 @@
-"""adapt_layers.py FOLDER LIBRARY CASE: layers learn from the job's rows, a model is trained, and run 1 fails.
+"""adapt_layers.py FOLDER LIBRARY few|many: layers learn from the job's rows; run 1 of many layers fails at its end.
 
 Each task that runs the script writes to FOLDER/ROLE-INDEX-RUN.json what its layers have learned, how many rows it
 has read for that, and its predictions after the training.
@@ -50,7 +50,7 @@ def learned(layer: Any) -> Any:
 
 def fail_once() -> None:
     """The first run puts a row that changes each mean, and fails."""
-    if run == 1 and here.is_chief:
+    if case == "many" and run == 1 and here.is_chief:
         while len(list(folder.glob("*-1.json"))) < expected:
             time.sleep(0.05)
         further = {"id": [-1], "x": np.array([1e6], np.float32), "word": ["new"], "y": np.zeros(1, np.float32)}
