@@ -38,6 +38,8 @@ _ANNOUNCED_SECONDS = 60.0
 _POLL_SECONDS = 1.0
 _SECONDS_TO_SAY = 10.0
 _NAME = "adapt"
+# Of the files: a version of this package with another one lets layers learn again.
+_FORMAT = 1
 # Whether `adapt` of a layer runs within ours: it is the original then.
 _is_within: ContextVar[bool] = ContextVar("tensorflow_ignite_within_adapt", default=False)
 # Whether layers learn together from any rows, not from those of caches alone.
@@ -127,7 +129,6 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
             result = _within(lambda: original(layer, rows, *arguments, **named))
         equal_state.note_adapted(layer)
         return result
-    layer_state.prepare(layer, rows)
     place, number = fits.next_adapted()
     file = AdaptedFile(here, find_directory(None), place)
     identity = _Identity(layer, requests, getattr(rows, "element_spec", None), arguments, named)
@@ -167,7 +168,8 @@ class _Identity:
             )
             for request in requests
         ]
-        self.whole = _hash(repr((self.of_layer, rows, spec, arguments, sorted(named.items()), fits.current_round())))
+        options = (arguments, sorted(named.items()), fits.current_round())
+        self.whole = _hash(repr((_FORMAT, self.of_layer, rows, spec, options)))
 
     @property
     def number(self) -> int:

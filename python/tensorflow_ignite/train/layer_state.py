@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 _Layer = Any
@@ -31,39 +32,37 @@ def is_of_keras(layer: _Layer) -> bool:
     return bool(_class_of_keras(layer))
 
 
-def get(layer: _Layer) -> Any:
-    """The state of a layer that `is_known`."""
+def get(layer: _Layer) -> dict[str, Any]:
+    """The state of a layer that `is_known`, with the shape for which it has made its variables."""
     kind = _kind(layer)
     assert kind is not None
-    return kind.get(layer)
+    shape: Any = getattr(layer, "_build_input_shape", None)
+    # A tf.TensorShape may have no rank.
+    sizes = None if shape is None or getattr(shape, "rank", 0) is None else list(shape)
+    return {"shape": sizes, "learned": kind.get(layer)}
 
 
-def put(layer: _Layer, state: Any) -> None:
-    """Sets the state of a layer of the same class and options."""
-    kind = _kind(layer)
-    assert kind is not None
-    kind.put(layer, state)
+def put(layer: _Layer, state: dict[str, Any]) -> None:
+    """Sets the state of a layer of the same class and options.
 
-
-def prepare(layer: _Layer, rows: Any) -> None:
-    """Makes the variables of a layer, as its ``adapt`` does before the first batch.
-
-    Under MultiWorkerMirroredStrategy all workers make a variable together, so this comes before one of them learns.
-
-    Args:
-        layer: The layer.
-        rows: What it learns from.
+    It makes the variables of a layer that has none. Under MultiWorkerMirroredStrategy all workers do that together, so
+    they call it in the same order.
     """
-    spec = getattr(rows, "element_spec", None)
-    if getattr(layer, "built", False) or spec is None:
-        return
+    kind = _kind(layer)
+    assert kind is not None
+    if _class_of_keras(layer) and not getattr(layer, "built", False):
+        _build(layer, state["shape"])
+    kind.put(layer, state["learned"])
+
+
+def _build(layer: _Layer, shape: list[int | None] | None) -> None:
     if hasattr(layer, "_adapt_maybe_build"):
-        layer._adapt_maybe_build(spec)
-    elif _class_of_keras(layer) == "Normalization":
-        first = spec[0] if isinstance(spec, tuple) else spec
-        shape = tuple(first.shape)
-        # Keras makes batches of rows that are vectors.
-        layer.build((None, *shape) if len(shape) == 1 else shape)
+        import tensorflow as tf
+
+        # It asks a batch for its shape; one of another kind has none.
+        layer._adapt_maybe_build(object() if shape is None else SimpleNamespace(shape=tf.TensorShape(shape)))
+    elif shape is not None:
+        layer.build(tuple(shape))
 
 
 def copy_of(layer: _Layer) -> _Layer:
