@@ -101,6 +101,7 @@ def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras3").correct(trainer)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.padding").watch_keras3(trainer)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_keras3(trainer)
 
 
 def _correct_epochs(epoch_iterator: ModuleType) -> None:
@@ -110,10 +111,15 @@ def _correct_epochs(epoch_iterator: ModuleType) -> None:
 def _correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
     importlib.import_module("tensorflow_ignite.train.class_weights").correct_tf_keras(data_adapter)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_data_of_tf_keras(data_adapter)
 
 
 def _correct_data_of_keras(tf_dataset_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.class_weights").correct_keras3(tf_dataset_adapter)
+
+
+def _correct_inputs_of_keras(functional: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.empty_batches").correct(functional)
 
 
 def _watch_callbacks(callbacks: ModuleType) -> None:
@@ -139,6 +145,7 @@ def _correct_fit_of_tf_keras(training: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.strategy_check").watch_tf_keras(training)
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_tf_keras(training)
     importlib.import_module("tensorflow_ignite.train.padding").watch_tf_keras(training)
+    importlib.import_module("tensorflow_ignite.train.fit_input").correct_fit_of_tf_keras(training)
 
 
 def _correct_device_iterators(multi_device_iterator_ops: ModuleType) -> None:
@@ -157,6 +164,7 @@ after_import.call("tensorflow.python.data.ops.multi_device_iterator_ops", _corre
 after_import.call("tf_keras.src.engine.training", _correct_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
+after_import.call("keras.src.models.functional", _correct_inputs_of_keras)
 after_import.call("keras.src.callbacks.callback_list", _watch_callbacks)
 after_import.call("tf_keras.src.callbacks", _watch_callbacks)
 after_import.call("keras.src.trainers.data_adapters.tf_dataset_adapter", _correct_data_of_keras)

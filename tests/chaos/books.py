@@ -98,6 +98,29 @@ def wrong_rows(entries: Iterable[Read], rows: int, workers: Mapping[int, int]) -
     return found
 
 
+def wrong_epochs(folder: Path, rows: int) -> list[str]:
+    """Rows that a training has used once more or once less than others, over all attempts and epochs.
+
+    A step that was done again counts once, as the last attempt has done it. Workers begin an epoch together, so after
+    each step all rows have been used equally often, but those of the present epoch once more.
+    """
+    steps: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for path in (folder / "steps").iterdir():
+        # The last line may be cut.
+        for line in path.read_text().split("\n")[:-1]:
+            entry = json.loads(line)
+            steps[entry["step"]][entry["attempt"]] += entry["keys"]
+    counts: Counter[int] = Counter(dict.fromkeys(range(rows), 0))
+    for step, attempts in sorted(steps.items()):
+        last = max(attempts)
+        counts.update(attempts[last])
+        least, most = min(counts.values()), max(counts.values())
+        if most > least + 1:
+            often = [key for key, count in counts.items() if count == most]
+            return [f"step {step} of attempt {last}: {len(often)} rows, such as {often[0]}, came again too early"]
+    return [] if steps and max(counts) < rows else ["no step was written down, or a row that does not exist"]
+
+
 def results(folder: Path) -> list[dict[str, float]]:
     return [json.loads(path.read_text()) for path in (folder / "results").glob("*.json")]
 

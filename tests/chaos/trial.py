@@ -48,7 +48,7 @@ class Trial:
         """Makes the cluster whole, and starts the training."""
         fault, folder = self.fault, self.folder
         self.machines = self.shared.make_whole(fault.nodes)
-        for kind in ("ticks", "lines", "rows", "results"):
+        for kind in ("ticks", "lines", "rows", "steps", "results"):
             (folder / kind).mkdir(parents=True)
         self.follow(self.machines)
         self.job = self._connected.submit(
@@ -220,6 +220,8 @@ class Trial:
             for number, attempt in enumerate(job.attempts, 1)
         }
         wrong += books.wrong_rows(books.reads(self.folder), ROWS, workers)
+        if self.fault.training == "mirrored":
+            wrong += books.wrong_epochs(self.folder, ROWS)
         wrong += self._wrong_results(job)
         wrong += self._wrong_output(job)
         wrong += [f"left behind: {each}" for each in self._left(job)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +174,30 @@ def test_a_state_that_cannot_be_saved_is_an_error_before_the_first_step(kind: An
     with pytest.raises(tfi.errors.InvalidRequestError, match=r"callback Continued cannot be saved.*has a function"):
         fit(kind, tmp_path, callback)
     assert callback.epochs == 0
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path, first: bool) -> None:
+    def attempt(crashes_after: int = 0, directory: str = "checkpoints") -> list[list[str]]:
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile("sgd", "mse")
+        logger = kind.callbacks.CSVLogger(str(tmp_path / "log.csv"))
+        others = [logger, counting(kind, crashes_after=crashes_after)]
+        ours = [tfi.train.CheckpointCallback(directory=str(tmp_path / directory))]
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            model.fit(X, X, epochs=4, verbose=0, callbacks=ours + others if first else others + ours)
+        return list(csv.reader((tmp_path / "log.csv").read_text().splitlines()))
+
+    # The line of epoch 1 is there, and the checkpoint of epoch 0.
+    header, *lines = attempt(crashes_after=2)
+    assert [line[0] for line in lines] == ["0", "1"]
+    again = attempt()
+    assert again[:2] == [header, lines[0]]
+    assert [line[0] for line in again[1:]] == ["0", "1", "2", "3"]
+    # Another training empties the file, as Keras does.
+    assert [line[0] for line in attempt(directory="other")] == ["epoch", "0", "1", "2", "3"]
+    assert [line[0] for line in attempt(directory="other")] == ["epoch", "0", "1", "2", "3"]
 
 
 def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: Any, tmp_path: Path) -> None:

@@ -265,13 +265,12 @@ def test_fit_goes_on_after_the_last_saved_execution_of_several_steps(name: str, 
     watch = watching(keras, (1, 7))
     assert fit(watch, every_steps=2) == (0, epoch + 8, epoch + 8)
     assert watch.trained == [(0, 3), (0, 7), (0, last), (1, 3), (1, 7)]
-    watch = watching(keras, (1, last))
-    assert fit(watch, every_steps=2) == (epoch + 8, 2 * epoch, 2 * epoch)
-    assert watch.trained == [(1, last)]
-    # At the end of an epoch.
+    watch = watching(keras, (2, 3))
+    assert fit(watch, every_steps=2) == (epoch + 8, 2 * epoch + 4, 2 * epoch + 4)
+    assert watch.trained == [(1, last), (2, 3)]
     watch = watching(keras)
-    assert fit(watch, every_steps=2) == (2 * epoch, 3 * epoch, 3 * epoch)
-    assert watch.trained == [(2, 3), (2, 7), (2, last)]
+    assert fit(watch, every_steps=2) == (2 * epoch + 4, 3 * epoch, 3 * epoch)
+    assert watch.trained == [(2, 7), (2, last)]
 
 
 @pytest.mark.full

@@ -69,6 +69,17 @@ def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: 
 
 
 @pytest.mark.full
+def test_each_epoch_asks_the_first_of_the_addresses_that_answers(cluster: Cluster) -> None:
+    addresses = ",".join(node.address for node in cluster.nodes[:2])
+    options: Any = {"columns": ["label"], "partitions": cluster.own(1, "numbers"), "snapshot": False}
+    rows = tfi.dataset("numbers", address=addresses, **options).batch(50)
+    assert sorted(labels(rows)) == own(1)
+    cluster.nodes[0].shutdown()
+    assert sorted(labels(rows)) == own(1)
+    assert sorted(labels(tfi.dataset("numbers", address=addresses, **options).batch(50))) == own(1)
+
+
+@pytest.mark.full
 def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
     from tensorflow.python.data.experimental.ops import distribute
 

@@ -208,6 +208,18 @@ def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> 
 
 
 @pytest.mark.full
+@pytest.mark.full
+def test_an_error_of_the_progress_after_the_last_row_leaves_a_whole_cache(cluster: LocalCluster) -> None:
+    def refuse(progress: loading.Progress) -> None:
+        if progress.rows == 20_000:
+            raise RuntimeError("after the last row")
+
+    columns = {"x": np.arange(20_000)}
+    with pytest.raises(RuntimeError, match="after the last row"):
+        tfi.load("whole", columns, progress=refuse, partitions=PARTITIONS, address=cluster.address)
+    assert tfi.read_table("whole", address=cluster.address).num_rows == 20_000
+
+
 def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
     received: list[loading.Progress] = []
     with thin_client(cluster.nodes[0].pid) as client:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -111,3 +112,26 @@ def test_processes_of_an_attempt_are_noticed_from_their_start_to_their_end(tmp_p
             watched.kill()
     finally:
         watch.close()
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        # Step 2 was done again, with another number of workers, and epoch 1 begins in step 3.
+        ({"1-a": {1: [0, 1], 2: [2]}, "1-b": {1: [2], 2: [3]}, "2-a": {2: [3], 3: [3, 0]}}, ""),
+        ({"1-a": {1: [0, 1]}, "2-a": {2: [0], 3: [3]}}, "step 2 of attempt 2: 1 rows, such as 0, came again too early"),
+        ({"1-a": {1: [0, 1, 2, 3, 4]}}, "no step was written down, or a row that does not exist"),
+        ({"1-a": {}}, "no step was written down, or a row that does not exist"),
+    ],
+    ids=["each once", "twice", "unknown", "none"],
+)
+def test_rows_that_come_again_before_others_have_come_are_found(
+    tmp_path: Path, steps: dict[str, dict[int, list[int]]], fault: str
+) -> None:
+    (tmp_path / "steps").mkdir()
+    for name, lines in steps.items():
+        text = "".join(
+            json.dumps({"attempt": int(name[0]), "step": step, "keys": keys}) + "\n" for step, keys in lines.items()
+        )
+        (tmp_path / "steps" / name).write_text(text + '{"a cut line')
+    assert books.wrong_epochs(tmp_path, 4) == ([fault] if fault else [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -358,3 +359,60 @@ def test_tfrecord_files_need_a_schema_which_the_error_proposes(tmp_path: Path) -
     Path(path).write_bytes(Path(path).read_bytes()[:-3])
     with pytest.raises(errors.InvalidRequestError, match="cannot be read as tfrecord: truncated record"):
         read(path, schema)
+
+
+def test_types_come_from_the_first_csv_file_that_has_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(tmp_path, "a.csv", "id,x,none\n")
+    write(tmp_path, "b.csv", "id,x,none\n1,,\n")
+    write(tmp_path, "c.csv", "id,x,none\n2,0.5,\n")
+    assert read(str(tmp_path))[0] == {"id": [1, 2], "x": [None, 0.5], "none": ["", ""]}
+    assert "column 'none' is empty at the begin of each file" in caplog.text
+    assert "'x'" not in caplog.text
+    # A later value is checked as before.
+    write(tmp_path, "d.csv", "id,x,none\nthree,1,\n")
+    with pytest.raises(errors.InvalidRequestError, match=r"'three' in line 2 of .*d.csv is no int64"):
+        read(str(tmp_path))
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.float32(), pa.list_(pa.int8())])
+@pytest.mark.parametrize("name", ["", "a.parquet"])
+def test_a_number_that_is_neither_0_nor_1_is_no_truth_value(tmp_path: Path, kind: pa.DataType, name: str) -> None:
+    def rows(*numbers: int | None) -> Any:
+        values = [[number] for number in numbers] if pa.types.is_list(kind) else list(numbers)
+        table = pa.table({"x": pa.array(values, kind)})
+        if name:
+            pyarrow.parquet.write_table(table, tmp_path / name)
+        return str(tmp_path / name) if name else table
+
+    found = read(rows(0, 1, None), {"x": np.bool_})[0]["x"]
+    assert found == ([[False], [True], [None]] if pa.types.is_list(kind) else [False, True, None])
+    with pytest.raises(errors.UnsupportedTypeError, match=r"cannot be loaded as .*bool.*neither 0 nor 1"):
+        read(rows(0, 2), {"x": np.bool_})
+
+
+class Prices:
+    """A cursor whose decimal numbers need more digits in later rows."""
+
+    description = (("price", None),)
+
+    def __init__(self, *pages: list[str | None]) -> None:
+        self._pages = [[(None if text is None else Decimal(text),) for text in page] for page in pages] + [[]]
+
+    def fetchmany(self, size: int) -> list[tuple[Decimal | None]]:
+        """The next page."""
+        return self._pages.pop(0)
+
+
+def test_decimal_numbers_of_a_database_may_become_longer_and_not_finer() -> None:
+    pages: list[list[str | None]] = [["1.50", None], [None, None], ["123456.7"], ["-0.25"]]
+    expected = [Decimal("1.50"), None, None, None, Decimal("123456.70"), Decimal("-0.25")]
+    assert read(Prices(*pages))[0] == {"price": expected}
+    finer: list[list[str | None]] = [["1.50"], ["1.505"]]
+    with pytest.raises(
+        errors.InvalidRequestError,
+        match=r"'price' of the query has numbers with 3 digits.*schema=\{'price': pyarrow.decimal128\(38, 3\)\}",
+    ):
+        read(Prices(*finer))
+    found = read(Prices(*finer), {"price": pa.decimal128(38, 3)})[0]
+    assert found == {"price": [Decimal("1.500"), Decimal("1.505")]}
+    assert read(Prices(*finer), {"price": pa.float64()})[0]["price"] == pytest.approx([1.5, 1.505])

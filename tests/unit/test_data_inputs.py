@@ -305,7 +305,7 @@ def test_an_empty_column_of_a_csv_file_is_text_unless_its_type_is_given(
     path = tmp_path / "a.csv"
     path.write_text("n,note\n1,\n2,\n")
     assert open_input(path).schema.field("note").type == pa.string()
-    assert "column 'note' is empty at the begin of the first file" in caplog.text
+    assert "column 'note' is empty at the begin of each file" in caplog.text
     caplog.clear()
     found = open_input(path, {"note": "float64"})
     assert found.schema.field("note").type == pa.float64()

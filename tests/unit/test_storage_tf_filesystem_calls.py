@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from file_server import FileServer
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.tf import patterns, statuses
+from tensorflow_ignite.storage.tf import filesystem_calls, patterns, statuses
 from tensorflow_ignite.storage.tf.filesystem_calls import FileSystemCalls
+from tensorflow_ignite.testing.patience import patiently
 
 
 @pytest.fixture
@@ -40,6 +42,13 @@ def fail_writes(writer: Any, error: Exception, monkeypatch: pytest.MonkeyPatch) 
         raise error
 
     monkeypatch.setattr(writer, "write", write)
+
+
+def await_true(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + patiently(60.0)
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def write(calls: FileSystemCalls, url: str, content: bytes = b"content") -> None:
@@ -163,6 +172,43 @@ def test_a_file_that_grows_is_read_on(calls: FileSystemCalls, files: Files) -> N
     assert bytes(buffer[:3]) == b"two"
     files.remove("/log")
     assert calls.read_into(reader, 6, buffer) == 0
+
+
+def test_a_flush_of_an_event_file_waits_for_no_answer_and_is_seen_soon(
+    calls: FileSystemCalls, files: Files, server: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filesystem_calls, "SECONDS_BETWEEN_PUBLICATIONS", 3_600.0)
+    path = "/events.out.tfevents.1.host"
+    open_writer = calls.open_writer(f"ignite://{path}", "w")
+    for _ in range(20):
+        calls.write(open_writer, memoryview(b"x"))
+        calls.publish(open_writer)
+    assert content(files, path) == b"x"
+    assert server.calls.count("PublishWrite") == 1
+    calls.close_writer(open_writer)
+    assert content(files, path) == b"x" * 20
+    monkeypatch.setattr(filesystem_calls, "SECONDS_BETWEEN_PUBLICATIONS", 0.0)
+    open_writer = calls.open_writer(f"ignite://{path}", "w")
+    for letter in (b"a", b"b"):
+        calls.write(open_writer, memoryview(letter))
+        calls.publish(open_writer)
+    await_true(lambda: content(files, path) == b"ab")
+
+    def refuse() -> None:
+        raise errors.ConnectionFailedError("gone")
+
+    def fails() -> bool:
+        try:
+            calls.publish(open_writer)
+        except errors.ConnectionFailedError:
+            return True
+        return False
+
+    with monkeypatch.context() as patched:
+        patched.setattr(open_writer.writer, "publish", refuse)
+        # An error of the thread is that of a later flush.
+        await_true(fails)
+    calls.close_writer(open_writer)
 
 
 def test_a_file_with_a_hole_is_never_published(

@@ -8,13 +8,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tensorflow_ignite.data import arguments
+from tensorflow_ignite import errors
+from tensorflow_ignite.data import arguments, resuming
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epochs.cutting import ArrayBatch, groups
 from tensorflow_ignite.data.epochs.rows_per_worker import Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import Column, pack
 from tensorflow_ignite.data.epochs.tensors import Array
+from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import WEIGHT_COLUMN
 from tensorflow_ignite.data.rows import Rows, requested_rows
@@ -44,7 +46,50 @@ class Batches:
         self._drop_remainder = drop_remainder
         request = self._rows.request
         self._layout = (*[Column(WEIGHT_COLUMN, "float32")] * request.weighted, *request.layout)
+        # The epoch in which the present iteration has begun, and the rows that it has given.
+        self._begin = self._given = 0
         readers.forget_on_collect(self, request.name)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position after the last batch that an iteration has given, as values of JSON, for a checkpoint.
+
+        At the end of an iteration it is the beginning of the next epoch.
+
+        Raises:
+            InvalidRequestError: It is not known: an iteration is a million rows behind what was read.
+        """
+        position = readers.position(self._rows.request, self._begin, self._given, is_continuous=True)
+        if position is None:
+            raise errors.InvalidRequestError(
+                f"the position in cache {self._rows.request.cache!r} is not known, since more than a million rows were "
+                "read ahead of it. Save the position more often"
+            )
+        return position.to_json()
+
+    def load_state_dict(self, state: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
+        """Makes the next ``iter()`` go on behind a position, in this process or another one.
+
+        With the same workers and the same rows it brings the batches that the earlier iteration would have brought.
+        Otherwise it brings those rows of the epoch that were not used, each once. Later iterations read later epochs.
+
+        Args:
+            state: What :meth:`state_dict` has returned. In a job with several workers, that of each of them, in the
+                order of their indices: ``[state_of_0, state_of_1, ...]``; a job may resume with another number.
+
+        Raises:
+            InvalidRequestError: It is no such state, or a position within an epoch of another cache or of other rows.
+        """
+        states = [state] if isinstance(state, dict) else list(state)
+        try:
+            positions = [InputPosition.from_json(each) for each in states]
+        except (KeyError, TypeError, ValueError) as error:
+            raise errors.InvalidRequestError(
+                f"{str(states)[:80]} is no state of batches ({type(error).__name__}: {error}). Such a state comes from "
+                "state_dict() of tfi.batches(...). Use one of these, or a list of one of each worker"
+            ) from None
+        if not positions:
+            raise errors.InvalidRequestError("load_state_dict() got no state. Give the state of at least one worker")
+        resuming.resume(self._rows.request, positions)
 
     def __iter__(self) -> Generator[Any, None, None]:
         """Yields the batches of one epoch, or of ``epochs=``.
@@ -52,8 +97,10 @@ class Batches:
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
         """
+        self._begin, self._given = readers.epochs(self._rows.request), 0
         for held in groups(self._read(), lambda _: self._batch_size):
             batch = ArrayBatch.of(held)
+            self._given += batch.num_rows
             if batch.num_rows == self._batch_size or not self._drop_remainder:
                 yield self._element(batch)
             # Its memory is free while the next batch is read, unless the caller holds it.

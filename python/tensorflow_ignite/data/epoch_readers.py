@@ -9,23 +9,29 @@ a new reader finds the row. If the plan is different now, the call is an error.
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import whole_rows
-from tensorflow_ignite.data.epoch_source import DatasetState, EpochSource
+from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState, EpochSource, Resumed
 from tensorflow_ignite.data.epochs import input_totals, snapshots
 from tensorflow_ignite.data.epochs.epoch import RowOrder
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, ReaderClosedError
 from tensorflow_ignite.data.epochs.rows_per_worker import EpochStart
 from tensorflow_ignite.data.epochs.tensors import Array, empty_arrays
-from tensorflow_ignite.data.open_readers import Handle, Key, OpenReaders, two_numbers
+from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS, Handle, Key, OpenReaders, two_numbers
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import Request
+
+_log = logging.getLogger("tensorflow_ignite.data")
 
 
 class _EpochPosition(NamedTuple):
@@ -108,6 +114,9 @@ class EpochReaders:
             self.open.finalizers.ensure_running()
         if batch is None:
             self.open.close(Key(request.name, position.name), reader)
+            with self._lock:
+                if request.name in self._datasets:
+                    self._datasets[request.name].end(position.epoch, position.name, offset)
             return _end(request, handle_object.tensor())
         weights = [np.full(batch.rows, batch.real, np.float32)] * request.weighted
         assert batch.arrays is not None
@@ -118,16 +127,23 @@ class EpochReaders:
         self.open.finalizers.drain()
         snapshot = self._snapshots.get(source.name)
         plan = _plan(source, snapshot)
-        base = snapshot.epoch if snapshot and source.window is not None else -1
+        digest = two_numbers(plan.digest(source))
         with self._lock:
             dataset = self._datasets.setdefault(source.name, DatasetState())
-            epoch, dataset.epochs = dataset.epochs, dataset.epochs + 1
-            seed = dataset.seed if source.seed is None else source.seed
-            start = dataset.start.number() if source.window is None else 0
-            position = _EpochPosition(
-                two_numbers(os.urandom(16)), epoch, base, seed, two_numbers(plan.digest(source)), start
+            resumed, dataset.resumed = dataset.resumed, None
+            begun = (
+                BegunEpoch(_next(source, dataset, snapshot))
+                if resumed is None
+                else _continued(source, plan, resumed, digest)
             )
-        return self._opened(request, source, plan, position)[0], position
+            given = begun.position = replace(begun.position, digest=digest)
+            begun.resumed = resumed
+            dataset.epochs = given.epoch + 1
+            dataset.window = dataset.window or given.window
+            dataset.begin(begun)
+            begun.name = two_numbers(os.urandom(16))
+            position = _EpochPosition(begun.name, given.epoch, given.base, given.seed, digest, given.start)
+        return self._opened(request, source, plan, position, begun)[0], position
 
     def _undo_begin(self, request: Request, source: Request, position: _EpochPosition, reader: EpochReader) -> None:
         """Undoes the start of an epoch that failed before its first row; the next call starts it again."""
@@ -135,6 +151,8 @@ class EpochReaders:
             dataset = self._datasets.get(source.name)
             if dataset is not None and dataset.epochs == position.epoch + 1:
                 dataset.epochs = position.epoch
+                begun = dataset.begun.pop(position.epoch, None)
+                dataset.resumed = begun.resumed if begun else None
         self.open.close(Key(request.name, position.name), reader)
 
     def _find(self, request: Request, position: _EpochPosition) -> tuple[Handle, EpochReader]:
@@ -156,16 +174,79 @@ class EpochReaders:
         return self._opened(request, request, plan, position)
 
     def _opened(
-        self, request: Request, source: Request, plan: Plan, position: _EpochPosition
+        self, request: Request, source: Request, plan: Plan, position: _EpochPosition, begun: BegunEpoch | None = None
     ) -> tuple[Handle, EpochReader]:
         def make() -> EpochReader:
             start = EpochStart.of(position.start)
-            order = RowOrder(position.epoch, position.seed, source.window, position.base, start)
-            return EpochReader(EpochSource(source, plan, state, order).epoch(self._snapshots).batches, source.layout)
+            # A number of rows that was determined by their size stays the same.
+            window = state.window if source.window == 0 else source.window
+            order = RowOrder(position.epoch, position.seed, window, position.base, start)
+            epoch = EpochSource(source, plan, state, order, begun).epoch(self._snapshots)
+            return EpochReader(epoch.batches, source.layout)
 
         with self._lock:
             state = self._datasets.setdefault(source.name, DatasetState())
         return self.open.open(Key(request.name, position.name), position.numbers(), make)
+
+    def epochs(self, request: Request) -> int:
+        """Number of epochs of a dataset that have begun: the number of the next one."""
+        with self._lock:
+            state = self._datasets.get(request.name)
+            return state.epochs if state else 0
+
+    def total(self, request: Request, epoch: int) -> int | None:
+        """Number of rows that this process has read of an epoch; None: it has not read it to its end yet."""
+        with self._lock:
+            state = self._datasets.get(request.name)
+            return state.ended.get(epoch) if state else None
+
+    def position(self, request: Request, epoch: int, rows: int, *, is_continuous: bool = False) -> InputPosition | None:
+        """Where a consumer stands that has had some rows; None: it is so far behind that it is not known.
+
+        Args:
+            request: The dataset.
+            epoch: The number of the epoch that its first row was of.
+            rows: Number of rows that it has had, in this process.
+            is_continuous: Whether the next epoch follows the last row; else the consumer stands behind that row.
+        """
+        with self._lock:
+            state = self._datasets.setdefault(request.name, DatasetState())
+            while is_continuous and rows >= state.ended.get(epoch, rows + 1):
+                rows -= state.ended[epoch]
+                epoch += 1
+            begun = state.begun.get(epoch)
+            if begun is None:
+                following = _next(request, state, self._snapshots.get(request.name))
+                return None if rows else replace(following, epoch=epoch)
+        return begun.standing(rows, request.identified)
+
+    def resume(self, request: Request, own: InputPosition, others: Sequence[InputPosition]) -> None:
+        """Makes the next epoch of a dataset continue at a position.
+
+        Args:
+            request: The dataset.
+            own: The position of this process.
+            others: Those of all workers.
+        """
+        with self._lock:
+            state = self._datasets.setdefault(request.name, DatasetState())
+            state.resumed = own, tuple(others)
+            state.seed = own.seed
+
+    def digest(self, request: Request) -> tuple[int, int]:
+        """Identifies the rows that this process would read now, and their order before shuffling."""
+        return two_numbers(make_plan(request).digest(request))
+
+    def has_ended(self, request: Request) -> bool:
+        """Whether the next epoch of a dataset, which continues at a position, has no row left; then it is over."""
+        handle, following, *_ = self.read(request, np.zeros(HANDLE_NUMBERS, np.int64), 0)
+        if int(following) < 0:
+            return True
+        with self._lock:
+            state = self._datasets[request.name]
+            begun = state.begun.pop(_EpochPosition.of(handle).epoch)
+            state.epochs, state.resumed = begun.position.epoch, begun.resumed
+        return False
 
     def forget(self, name: str) -> None:
         """Removes the state and the snapshot of a dataset; its open iterators continue."""
@@ -189,6 +270,37 @@ def _plan(request: Request, snapshot: snapshots.Snapshot | None) -> Plan:
     """The plan of a new epoch; with a snapshot, its plan, without a call to the cluster."""
     plan: Plan = snapshot.plan if snapshot else make_plan(request)
     return plan
+
+
+def _next(request: Request, state: DatasetState, snapshot: snapshots.Snapshot | None) -> InputPosition:
+    """The beginning of the next epoch."""
+    return InputPosition(
+        request.cache,
+        request.selection,
+        state.epochs,
+        state.seed if request.seed is None else request.seed,
+        snapshot.epoch if snapshot and request.window is not None else -1,
+        state.start.number() if request.window is None else 0,
+        window=state.window,
+    )
+
+
+def _continued(request: Request, plan: Plan, resumed: Resumed, digest: tuple[int, int]) -> BegunEpoch:
+    """The epoch of a position, without the rows that were used."""
+    own, others = resumed
+    resumption = own.resumption(others)
+    if resumption is None:
+        return BegunEpoch(own)
+    if not resumption.used and digest != own.digest:
+        _log.warning(
+            "%s: epoch %d begins again, of which %d rows had been used. Its rows, which have no identities, are read "
+            "in another order now, since partitions or workers have changed",
+            plan.subject,
+            own.epoch,
+            own.rows,
+        )
+        return BegunEpoch(replace(own, rows=0, filled=0))
+    return BegunEpoch(own, resumption)
 
 
 def _end(request: Request, handle: Array) -> list[Array]:

@@ -7,7 +7,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -16,10 +16,13 @@ from tensorflow_ignite.data import agreement, cache_position, epoch_report, serv
 from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
 from tensorflow_ignite.data.epochs.changes import Position, as_positions
-from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
+from tensorflow_ignite.data.epochs.emission import Emission
+from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, Resumption, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.epochs.rows_per_worker import MILLION, EpochLength, EpochStart, agreed_length
-from tensorflow_ignite.data.identified import IdentifiedStream, since
+from tensorflow_ignite.data.epochs.used_rows import UsedRows
+from tensorflow_ignite.data.identified import FixedStream, IdentifiedStream, identified, since
+from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import REFRESH, Request, counted
 from tensorflow_ignite.data.transport import choice
@@ -27,6 +30,49 @@ from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.net import credentials
 
 _log = logging.getLogger(__name__)
+
+
+# Of so many epochs it is known which rows were given: of the present one, and of those whose last rows wait for use.
+_BEGUN_EPOCHS = 4
+
+
+# Where an epoch continues: the position of this process, and those of all workers.
+Resumed = tuple[InputPosition, tuple[InputPosition, ...]]
+
+
+@dataclass
+class BegunEpoch:
+    """An epoch that an iterator reads.
+
+    Attributes:
+        position: Where it began in this process.
+        resumption: What earlier processes have used of it; None: nothing.
+        emission: What has been given of it; None: its rows are not identified.
+        own: Number of rows of this worker, without those that fill the epoch; -1: not known yet.
+        resumed: Where it continues; None: it has begun in this process.
+        name: That of its handle.
+    """
+
+    position: InputPosition
+    resumption: Resumption | None = None
+    emission: Emission | None = None
+    own: int = -1
+    resumed: Resumed | None = None
+    name: tuple[int, int] = (0, 0)
+
+    def standing(self, rows: int, identified: bool) -> InputPosition | None:
+        """The position of a consumer that has had this number of rows of the epoch; None: it is not known."""
+        if not rows:
+            return self.position
+        total = self.position.rows + rows
+        filled = max(0, total - self.own) if self.own >= 0 else 0
+        used: tuple[UsedRows, ...] = ()
+        if identified:
+            found = self.emission.used(rows) if self.emission is not None else None
+            if found is None:
+                return None
+            used = (*(self.resumption.used if self.resumption else ()), found)
+        return replace(self.position, rows=total, filled=filled, used=used)
 
 
 class DatasetState:
@@ -37,6 +83,10 @@ class DatasetState:
         seed: The seed of the order of rows, if the script gives none.
         start: Where the next epoch begins, if rows are not shuffled.
         plan: The nodes that had the partitions when a snapshot was refreshed last; None: to be found.
+        window: Number of rows that are shuffled together, determined by their size; 0: not yet.
+        begun: What has been given of the last epochs that have begun, by number.
+        ended: Number of rows that this process has read of each epoch that has ended.
+        resumed: Where the next epoch continues; None: it begins.
     """
 
     def __init__(self) -> None:
@@ -45,11 +95,31 @@ class DatasetState:
         self.seed = secrets.randbits(62)
         self.start = EpochStart()
         self.plan: Plan | None = None
+        self.window = 0
+        self.begun: dict[int, BegunEpoch] = {}
+        self.ended: dict[int, int] = {}
+        self.resumed: Resumed | None = None
         self._lock = threading.Lock()
         self._warned = False
         self._agreed: tuple[int, EpochLength] | None = None
         # Rows of all workers in the last epoch; empty: the assignment has them.
         self._counts: list[int] = []
+
+    def begin(self, begun: BegunEpoch) -> None:
+        """An epoch begins, or its reader is opened again."""
+        self.begun[begun.position.epoch] = begun
+        for number in sorted(self.begun)[:-_BEGUN_EPOCHS]:
+            del self.begun[number]
+
+    def end(self, epoch: int, name: tuple[int, int], rows: int) -> None:
+        """An epoch ends, of the handle of this name, which may be one of another state."""
+        begun = self.begun.get(epoch)
+        if begun is not None and begun.name == name:
+            self.ended[epoch] = rows
+
+    def set_window(self, rows: int) -> None:
+        """Sets the number of rows that are shuffled together from now on, so that later epochs have equal windows."""
+        self.window = self.window or rows
 
     def warn(self, text: str) -> None:
         """Logs a text, but only the first one."""
@@ -83,7 +153,9 @@ class DatasetState:
 class EpochSource:
     """Opens the streams of one epoch."""
 
-    def __init__(self, request: Request, plan: Plan, state: DatasetState, order: RowOrder) -> None:
+    def __init__(
+        self, request: Request, plan: Plan, state: DatasetState, order: RowOrder, begun: BegunEpoch | None = None
+    ) -> None:
         """Opens nothing.
 
         Args:
@@ -91,7 +163,9 @@ class EpochSource:
             plan: The nodes that send its rows.
             state: Its state in this process.
             order: The order of rows.
+            begun: Where what is given is noted; None: nowhere.
         """
+        self._begun = begun
         self._request = request
         self._plan = plan
         self._state = state
@@ -119,7 +193,14 @@ class EpochSource:
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
             self._end,
             counts_by_reading=request.counts_by_reading,
+            resumption=self._begun.resumption if self._begun else None,
+            begin=self._begin,
+            set_window=self._state.set_window,
         )
+
+    def _begin(self, emission: Emission) -> None:
+        if self._begun is not None:
+            self._begun.emission = emission if self._request.identified else None
 
     def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
         request, plan, order = self._request, self._plan, self._order
@@ -128,11 +209,35 @@ class EpochSource:
         if request.since or (keep is not None and request.snapshot == REFRESH):
             keep, end = keep or (lambda size: False), self._say_whole if request.since else _ignore
             return self._identified(plan, endpoints, self._since, request.transport, choice.STREAMS, keep, end)
+        if request.identified:
+            return self._with_identities(endpoints, keep, follow)
         return [
             stream
             for endpoint in endpoints
             for stream in service_or_thin.streams(
                 request.transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, follow=follow
+            )
+        ]
+
+    def _with_identities(
+        self, endpoints: Sequence[Endpoint], keep: Keep | None, follow: bool
+    ) -> Sequence[IdentifiedStream | FixedStream]:
+        plan, transport = self._plan, self._request.transport
+        endpoints = [identified(endpoint) for endpoint in endpoints]
+        if follow:
+            return [
+                IdentifiedStream(stream, True)
+                for endpoint in endpoints
+                for stream in service_or_thin.moved_streams(
+                    transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, most=choice.STREAMS
+                )
+            ]
+        return [
+            FixedStream(stream, part.command.partitions)
+            for endpoint in endpoints
+            for part in choice.parallel(endpoint, choice.STREAMS)
+            for stream in service_or_thin.streams(
+                transport, part, plan.subject, self._credentials, via=plan.via, keep=keep, most=1
             )
         ]
 
@@ -202,6 +307,8 @@ class EpochSource:
             )
 
     def _end(self, length: EpochLength, arrived: int) -> None:
+        if self._begun is not None:
+            self._begun.own = arrived
         self._state.start = self._order.start.next(length, arrived)
         difference = 0 if length.rows < 0 else arrived - length.rows
         epoch_report.add(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite.data.epochs.changes import IDENTITY_BYTES, Changes, Position
+from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
 from tensorflow_ignite.v1 import data_pb2
@@ -58,6 +59,34 @@ class IdentifiedStream:
         return changes(self._stream.results)
 
 
+class FixedStream:
+    """A stream whose rows are identified, of partitions that must not move meanwhile: they come in their order.
+
+    Attributes:
+        partitions: The partitions that it reads.
+        has_identities: That batches have the columns that identify rows.
+    """
+
+    has_identities = True
+
+    def __init__(self, stream: Stream, partitions: Sequence[int]) -> None:
+        """Opens nothing before iteration."""
+        self.partitions = frozenset(partitions)
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yields the batches in order."""
+        return iter(self._stream)
+
+    def cancel(self) -> None:
+        """Ends the stream; returns at once."""
+        self._stream.cancel()
+
+    def outcome(self) -> Changes:
+        """Nothing is known of changes."""
+        return Changes()
+
+
 def changes(results: Sequence[data_pb2.ReadResult]) -> Changes:
     """What nodes say after the last row."""
     removed = np.frombuffer(b"".join(result.removed for result in results), ">i8").reshape(-1, 2)
@@ -75,13 +104,19 @@ def changes(results: Sequence[data_pb2.ReadResult]) -> Changes:
 def since(endpoint: Endpoint, positions: Mapping[int, Position]) -> Endpoint:
     """The endpoint with a command for what has changed since positions; partitions without one are read whole."""
     command = endpoint.command
-    return endpoint.modified(
+    return identified(endpoint).modified(
         positions=True,
-        # The columns that identify rows must not end a batch before its number of rows does.
-        batch_bytes=command.batch_bytes + IDENTITY_BYTES * command.batch_rows if command.batch_bytes else 0,
         since=[
             data_pb2.PartitionPosition(partition=partition, feed=position.feed, sequence=position.sequence)
             for partition in command.partitions
             if (position := positions.get(partition)) is not None
         ],
     )
+
+
+def identified(endpoint: Endpoint) -> Endpoint:
+    """The endpoint with a command for rows with the columns that identify them."""
+    command = endpoint.command
+    # These columns must not end a batch before its number of rows does.
+    size = command.batch_bytes + IDENTITY_BYTES * command.batch_rows if command.batch_bytes else 0
+    return endpoint.modified(identities=True, batch_bytes=size)

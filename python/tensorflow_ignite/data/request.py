@@ -99,6 +99,7 @@ class Request:
         replay: The part of the rows that have not changed since the positions, about.
         replay_begin: The hash of keys at which their sample begins.
         keys: The range of hashes of the keys that are read: begin and end; empty: of all keys.
+        identified: Whether rows are identified, so that an epoch can continue in other processes.
     """
 
     cache: str
@@ -136,6 +137,7 @@ class Request:
     replay: float = 0.0
     replay_begin: int = field(default_factory=lambda: secrets.randbits(32))
     keys: tuple[int, ...] = ()
+    identified: bool = False
 
     @property
     def rows(self) -> int:
@@ -212,6 +214,12 @@ class Request:
     def filtered(self) -> bool:
         """Whether it may leave out rows of the partitions, or reads other rows."""
         return bool(self.where or self.sql or self.since or self.keys) or self.on_mismatch == "skip"
+
+    @property
+    def selection(self) -> str:
+        """A digest of what decides which rows of the cache it has, apart from what the job assigns to a worker."""
+        values = self.partitions, self.where, self.sql, self.parameters, self.keys, self.since, self.on_mismatch
+        return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
     @property
     def counts_by_reading(self) -> bool:
@@ -335,6 +343,8 @@ def make_request(
         deletions=deletions,
         replay=replay,
         keys=keys or (),
+        # Outside a job an epoch continues after a restart as long as the rows are the same.
+        identified=here.in_job and not (where or sql or since or follow) and transport != service_or_thin.THIN,
     )
     if since is not None and not follow and here.is_waited_for and request.partitions != ASSIGNED:
         raise errors.InvalidRequestError(

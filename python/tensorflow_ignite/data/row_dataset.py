@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+
 
 class RowDataset(tf.data.Dataset):  # type: ignore[misc]
     """A dataset whose elements are rows, and whose ``batch`` cuts large batches instead of gathering rows.
@@ -16,14 +18,17 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
     ``repeat``; any other method in between works row by row.
     """
 
-    def __init__(self, batches_for: Callable[[int], tf.data.Dataset], rows: int) -> None:
+    def __init__(self, batches_for: Callable[[int], tf.data.Dataset], rows: int, request: Any = None) -> None:
         """Wraps the batches.
 
         Args:
             batches_for: Returns a dataset of batches of any size. The argument is the size of the batches that
                 will be cut from them; 0: not known.
             rows: Number of rows, or tf.data.INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.
+            request: What is read; an attribute of this dataset and of its batches has it.
         """
+        self._request = request
+        setattr(self, INPUT, (request, 1))
         self._batches_for = batches_for
         batches = batches_for(0)
         self._rows = rows
@@ -48,7 +53,7 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
             rows = self._rows * int(count) if self._rows >= 0 else self._rows
         if count == 0:
             rows = 0
-        return RowDataset(lambda size: self._batches_for(size).repeat(count), rows)
+        return RowDataset(lambda size: self._batches_for(size).repeat(count), rows, self._request)
 
     def batch(
         self,
@@ -67,9 +72,12 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
         batches = self._batches_for(int(batch_size)).rebatch(
             batch_size, drop_remainder=drop_remainder or whole, name=name
         )
-        if self._rows < 0:
-            return _with_cardinality(batches, self._rows)
-        return _with_cardinality(batches, full if drop_remainder or not rest else full + 1)
+        if self._rows >= 0:
+            batches = _with_cardinality(batches, full if drop_remainder or not rest else full + 1)
+        else:
+            batches = _with_cardinality(batches, self._rows)
+        setattr(batches, INPUT, (self._request, int(batch_size)))
+        return batches
 
 
 def _with_cardinality(dataset: tf.data.Dataset, count: int) -> tf.data.Dataset:

@@ -104,7 +104,7 @@ def moved_streams(
     given: Credentials | None,
     *,
     via: str,
-    keep: Callable[[int], bool],
+    keep: Callable[[int], bool] | None,
     most: int,
 ) -> list[MovedPartitionStream]:
     """As :func:`streams` with ``follow``, for the service alone."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import current
-from tensorflow_ignite.train import fits, keras3
+from tensorflow_ignite.train import fit_input, fits, keras3
 from tensorflow_ignite.train.callback_states import CallbackStates
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
+from tensorflow_ignite.train.input_states import InputStates
+from tensorflow_ignite.train.metric_states import MetricStates
 from tensorflow_ignite.train.progress import announce, report_checkpoint, report_figures
 from tensorflow_ignite.train.schedule import CheckpointSchedule
+from tensorflow_ignite.train.store import python_state
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -47,16 +49,20 @@ class CheckpointCallback:
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
     MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
 
-    If training resumes within an epoch, the finished steps are not repeated, but the dataset is read from its
-    beginning: shuffle it. If Keras knows the number of steps (``steps_per_epoch``, arrays, ``exact=True``), the epoch
-    then has the steps that are left. Otherwise it reads all rows again, after the finished steps.
+    If training resumes within an epoch, it goes on with the next batch of the dataset: with the same workers the
+    batches are those of a training without a restart. With other workers, or when partitions have other owners, the
+    rest of the epoch has the rows that no worker has used yet, each once. That needs a dataset that is made of
+    :func:`tensorflow_ignite.dataset` by ``repeat`` and ``batch``, and then by ``map``, ``prefetch`` and ``zip``. Any
+    other one is read from its beginning, and the log says so; the finished steps are not repeated. Under parameter
+    servers, where workers take batches at their own speed, it is read from its beginning too.
 
     With ``compile(steps_per_execution=n)`` it acts after each n steps, so a checkpoint that falls due in between is
     saved after the last of them. Keras 3 runs n steps at the end of an epoch too, while there are batches, and counts n
     if there are fewer.
 
     The other callbacks go on too: Keras' EarlyStopping (with the best weights), ReduceLROnPlateau, ModelCheckpoint,
-    TensorBoard and History know what they knew, and a training that one of them has stopped stays stopped. A callback
+    TensorBoard and History know what they knew, CSVLogger appends to its file, and a training that one of them has
+    stopped stays stopped. A callback
     of your own goes on if it has the methods ``state_dict()``, which returns None, booleans, numbers, texts and numpy
     arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known.
 
@@ -124,6 +130,11 @@ class CheckpointCallback:
         self._states = CallbackStates()
         # Whether this fit goes on where a checkpoint has left it.
         self._goes_on = False
+        self._metrics = MetricStates()
+        self._inputs = InputStates()
+        self._epochs_before_test: list[list[int]] = []
+        # The first batch of the next epoch, and the last one that was counted.
+        self._begin_batch = self._counted_batch = 0
         # Whether a save has fallen due at the last step of the epoch.
         self._is_due = False
 
@@ -155,6 +166,9 @@ class CheckpointCallback:
                 return
         import tensorflow as tf
 
+        rows = fit_input.current().rows
+        if rows and not self._round:
+            self._inputs.inputs.append(rows)
         strategy = self.model.distribute_strategy
         with strategy.scope():
             aggregation = tf.VariableAggregation.ONLY_FIRST_REPLICA
@@ -169,7 +183,8 @@ class CheckpointCallback:
                 "batch": self._batch_variable,
             },
             self._schedule,
-            optional={"callbacks": _state_of(self._states)},
+            optional={"callbacks": python_state(self._states), "metrics": python_state(self._metrics)},
+            inputs=self._inputs,
             keep=self._keep,
             directory=self._directory,
             strategy=strategy,
@@ -181,6 +196,11 @@ class CheckpointCallback:
         else:
             # Not from that of an earlier fit.
             report_checkpoint(resumed_from_step=0)
+
+    @property
+    def resumed_epoch(self) -> int | None:
+        """Number of finished epochs of the checkpoint with which this ``fit`` has begun; None: it has begun anew."""
+        return self._epoch if self._goes_on else None
 
     def _after_train_begin(self, callbacks: list[Any]) -> None:
         """Called when all callbacks have begun, which sets those of Keras to their beginning."""
@@ -201,13 +221,10 @@ class CheckpointCallback:
             self._save(self._epoch, 0)
 
     def _start_at(self, epoch: int, batch: int) -> None:
+        fit_input.start_at(self.model, epoch, batch)
+        self._begin_batch = batch
         if keras3.is_model(self.model):
-            keras3.start_at(self.model, epoch, batch)
             return
-        # `fit` of tf_keras gets its start position from this object.
-        self.model._training_state = SimpleNamespace(
-            maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
-        )
         if epoch >= self.params.get("epochs", 0) and not self.model.built and self._optimizer_aside is None:
             # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables, and
             # a model without an input shape has none yet.
@@ -250,16 +267,49 @@ class CheckpointCallback:
                 epoch,
                 epochs,
             )
+        if epoch < epochs:
+            epoch, batch = self._resume_input(epoch, batch)
         self._start_at(epoch, batch)
+
+    def _resume_input(self, epoch: int, batch: int) -> tuple[int, int]:
+        """Makes the dataset go on where it stood; returns where the training starts then."""
+        if not self._inputs.inputs:
+            return epoch, batch
+        rows, fit = self._inputs.inputs[0], fit_input.current()
+        left_out = rows.resume(self._inputs.restored(0))
+        if left_out is None:
+            if batch:
+                _log.warning(
+                    "tensorflow_ignite: epoch %d goes on after batch %d, but its rows are read from the beginning: the "
+                    "position in the dataset is not known. It is known where batch(n) follows tfi.dataset(...), and "
+                    "then only map, prefetch and zip; shuffle with tfi.dataset(shuffle=True)",
+                    epoch,
+                    batch,
+                )
+            return epoch, batch
+        fit.elements_left_out = left_out
+        if batch and not self.params.get("steps") and not keras3.is_model(self.model) and rows.ends():
+            # An epoch without a step is an error of tf_keras.
+            self._steps_before += batch
+            return epoch + 1, 0
+        return epoch, batch
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""
+        if self._begin_batch:
+            self._metrics.restore(self.model)
         self._epoch, self._batch = epoch, 0
+        self._counted_batch, self._begin_batch = self._begin_batch, 0
+        for rows in self._inputs.inputs:
+            rows.is_between_epochs = False
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Saves if a checkpoint is due."""
         assert self.checkpoint is not None
         self._batch = batch + 1
+        for rows in self._inputs.inputs:
+            rows.add(self._batch - self._counted_batch)
+        self._counted_batch = self._batch
         step = self._steps_before + self._batch
         self._report(step, draws_metrics=False)
         planned = self.checkpoint.planned_end
@@ -309,6 +359,9 @@ class CheckpointCallback:
         self._epoch_variable.assign(self._round * _ROUND + epoch)
         self._batch_variable.assign(batch)
         self._is_due = False
+        for rows in self._inputs.inputs:
+            rows.is_between_epochs = batch == 0
+        self._metrics.take(self.model, has_begun=batch > 0)
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch
 
@@ -321,6 +374,15 @@ class CheckpointCallback:
             return None
         return int(epochs * (keras3.counted_steps(self.model, steps) if keras3.is_model(self.model) else steps))
 
+    def on_test_begin(self, logs: Any = None) -> None:
+        """Notes which epochs a validation begins."""
+        self._epochs_before_test = [rows.begun_epochs() for rows in self._inputs.inputs]
+
+    def on_test_end(self, logs: Any = None) -> None:
+        """Notes which epochs a validation has begun."""
+        for rows, before in zip(self._inputs.inputs, self._epochs_before_test, strict=True):
+            rows.note_others(before)
+
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         """Announces that the validation goes on, which has no steps."""
         announce(VALIDATION_BATCH_SECONDS, force=False)
@@ -331,7 +393,7 @@ class CheckpointCallback:
         """Called by Keras."""
 
     on_batch_begin = on_batch_end = on_train_batch_begin = _nothing
-    on_test_begin = on_test_end = on_test_batch_begin = _nothing
+    on_test_batch_begin = _nothing
     on_predict_begin = on_predict_end = on_predict_batch_begin = on_predict_batch_end = _nothing
 
     def _implements_train_batch_hooks(self) -> bool:
@@ -341,17 +403,3 @@ class CheckpointCallback:
         return False
 
     _implements_test_batch_hooks = _implements_train_batch_hooks
-
-
-def _state_of(states: CallbackStates) -> Any:
-    """The states as an object that TensorFlow saves in a checkpoint."""
-    import tensorflow as tf
-
-    class State(tf.train.experimental.PythonState):  # type: ignore[misc]
-        def serialize(self) -> bytes:
-            return states.serialize()
-
-        def deserialize(self, state: bytes) -> None:
-            states.deserialize(state)
-
-    return State()

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.train import csv_logs
 from tensorflow_ignite.train.packed import packed, require, unpacked
 
 _log = logging.getLogger("tensorflow_ignite.train")
@@ -41,8 +42,8 @@ def watch(callbacks: ModuleType) -> None:
         callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.
     """
     kind: Any = getattr(callbacks, "CallbackList")  # noqa: B009
-    for method, after in (("on_train_begin", "_after_train_begin"), ("on_epoch_end", "_after_epoch_end")):
-        setattr(kind, method, _with(getattr(kind, method), after))
+    setattr(kind, "on_train_begin", _with_logs(_with(getattr(kind, "on_train_begin"), "_after_train_begin")))  # noqa: B009, B010
+    setattr(kind, "on_epoch_end", _with(getattr(kind, "on_epoch_end"), "_after_epoch_end"))  # noqa: B009, B010
 
 
 def _with(original: Any, after: str) -> Any:
@@ -52,6 +53,21 @@ def _with(original: Any, after: str) -> Any:
         for callback in self.callbacks:
             if _is_ours(callback):
                 getattr(callback, after)(self.callbacks)
+        return result
+
+    return call
+
+
+def _with_logs(original: Any) -> Any:
+    """Keeps the files of loggers in a ``fit`` that goes on after a checkpoint."""
+
+    @functools.wraps(original)
+    def call(self: Any, *arguments: Any, **named: Any) -> Any:
+        ours = [callback for callback in self.callbacks if _is_ours(callback)]
+        loggers = csv_logs.keep(self.callbacks) if ours else []
+        result = original(self, *arguments, **named)
+        if loggers:
+            csv_logs.begin(loggers, ours[0].resumed_epoch)
         return result
 
     return call

@@ -12,10 +12,12 @@ from tensorflow_ignite.storage import paths
 from tensorflow_ignite.task import current
 from tensorflow_ignite.train import distribution, equal_state
 from tensorflow_ignite.train.fence import Writer
+from tensorflow_ignite.train.input_states import InputStates
 from tensorflow_ignite.train.planned_end import PlannedEnd
 from tensorflow_ignite.train.progress import report_checkpoint
 from tensorflow_ignite.train.schedule import CheckpointSchedule
-from tensorflow_ignite.train.store import Store
+from tensorflow_ignite.train.store import Store, python_state
+from tensorflow_ignite.train.training_input import TrainingInput
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -38,13 +40,15 @@ def checkpoint(
             optimizer = keras.optimizers.Adam()
             optimizer.build(model.trainable_variables)
         checkpoint = tfi.train.checkpoint(every_steps=100, model=model, optimizer=optimizer)
+        batches = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
         for step in checkpoint.steps(total_steps):
-            train_step(iterator)
+            train_step(next(batches))
 
     Call it once, after the variables have been created, before the first training step, and on every worker of the job:
     the workers restore the same checkpoint, and save together. All workers of a ``multi-worker-mirrored`` job must use
     the same storage, such as the cluster's files; in a ``parameter-server`` job only the client process uses the
-    directory. A job may resume with another number of workers. The position in the dataset is not part of a checkpoint.
+    directory. A job may resume with another number of workers. The position in a dataset is a part of the checkpoint if
+    the loop reads it by :meth:`TrainCheckpoint.iterate`.
 
     Args:
         every_steps: Save whenever a multiple of this many steps has been reached.
@@ -96,6 +100,7 @@ class TrainCheckpoint:
         directory: str,
         strategy: tf.distribute.Strategy | None = None,
         optional: dict[str, Any] | None = None,
+        inputs: InputStates | None = None,
     ) -> None:
         """Restores the newest checkpoint; use :func:`checkpoint`.
 
@@ -106,6 +111,7 @@ class TrainCheckpoint:
             directory: Where they are.
             strategy: Of the variables; None: the present one.
             optional: Further objects, which a checkpoint of an earlier version may lack.
+            inputs: What the training reads; None: :meth:`iterate` says so.
         """
         if directory and current().role == "evaluator":
             raise TensorFlowIgniteError(
@@ -137,6 +143,7 @@ class TrainCheckpoint:
         self._store: Store | None = None
         self.planned_end: PlannedEnd | None = None
         self.strategy = strategy = strategy or _strategy(tf)
+        self._inputs = inputs or InputStates()
         with strategy.scope():
             # Every replica adds the same steps, so only the first one counts.
             self.step: tf.Variable = tf.Variable(
@@ -154,7 +161,8 @@ class TrainCheckpoint:
             )
             schedule.start(0)
             return
-        self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer(), optional or {})
+        extra = {**(optional or {}), "input": python_state(self._inputs)}
+        self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer(), extra)
         if self._store.workers > 1:
             schedule.agree_through(self._store.chief_decision)
         if self._store.restore():
@@ -197,6 +205,48 @@ class TrainCheckpoint:
         finally:
             if self.planned_end is not None:
                 self.planned_end.end()
+
+    def iterate(self, dataset: Any) -> Iterator[Any]:
+        """Iterates over a dataset whose position is a part of the checkpoints: a restart goes on with the next rows.
+
+            rows = tfi.dataset("images", label="label", shuffle=True).repeat().batch(256)
+            batches = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
+            for step in checkpoint.steps(total_steps):
+                train_step(next(batches))
+
+        With the same workers these are the batches of a training without a restart. With others, or when partitions
+        have other owners, they are those rows of the epoch that no worker has used yet, and then the next epochs. Call
+        it for each dataset once, in the same order in each attempt. A loop over epochs calls it in each epoch. Evaluate
+        with another dataset: one that other iterators read too has no single position.
+
+        Args:
+            dataset: A tf.data.Dataset, or one that the strategy has distributed, that is made of
+                :func:`tensorflow_ignite.dataset` by ``repeat`` and ``batch``, and then by ``map``, ``prefetch`` and
+                ``zip``: the number of rows of each element must be known.
+
+        Yields:
+            The elements.
+
+        Raises:
+            InvalidRequestError: How many rows an element has is not known; or the checkpoint was saved within an epoch
+                of other rows.
+        """
+        found = TrainingInput(dataset, self.strategy, is_continuous=True)
+        if not found.has_known_rows:
+            raise InvalidRequestError(
+                "checkpoint.iterate() cannot tell how many rows of a cache each element has. It can for a dataset that "
+                "is made of tfi.dataset(...) without exact=True, by repeat() and batch(n), and then by map, prefetch "
+                "or zip; filter, unbatch and shuffle change the number, and under parameter servers each worker reads "
+                "for itself. Shuffle with tfi.dataset(shuffle=True), or use iter(dataset)"
+            )
+        number = next((number for number, each in enumerate(self._inputs.inputs) if each.reads_as(found)), None)
+        if number is None:
+            number = len(self._inputs.inputs)
+            self._inputs.inputs.append(found)
+            found.resume(self._inputs.restored(number))
+        self._inputs.inputs[number] = found
+        found.begin()
+        return _counted(dataset, found)
 
     def save_if_due(self, step: int | None = None) -> bool:
         """Saves if a checkpoint is due; every worker must call it after the same steps.
@@ -247,11 +297,18 @@ class TrainCheckpoint:
             self.step.assign(step)
         if self._store is None:
             return
+        self._inputs.take(self._store.gather)
         saved_here = self._store.save()
         self.saved_step = self.steps_done
         self._schedule.start(self.saved_step)
         if saved_here:
             report_checkpoint(checkpoint_step=self.saved_step)
+
+
+def _counted(dataset: Any, found: TrainingInput) -> Iterator[Any]:
+    for element in dataset:
+        found.add(1)
+        yield element
 
 
 def find_directory(directory: str | None) -> str:

@@ -1,13 +1,10 @@
-"""Changes to ``fit`` of Keras 3: resuming at a step, and running under several workers."""
+"""Changes to ``fit`` of Keras 3: running under several workers."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 import sys
-from collections.abc import Iterator
-from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
@@ -19,27 +16,6 @@ def is_model(model: Any) -> bool:
     """Whether this is a model of Keras 3; imports nothing."""
     keras = sys.modules.get("keras")
     return keras is not None and isinstance(model, keras.Model)
-
-
-# The batches of the `fit` that runs in this thread: what counts its steps.
-_training: ContextVar[list[Any] | None] = ContextVar("tensorflow_ignite_training", default=None)
-_SKIPPED = "_tensorflow_ignite_skipped_executions"
-
-
-def start_at(model: Any, epoch: int, batch: int) -> None:
-    """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch.
-
-    The steps before are skipped, without a call of a callback.
-
-    Args:
-        model: The model that is being fitted.
-        epoch: Number of finished epochs.
-        batch: Number of finished batches of the next epoch.
-    """
-    model._initial_epoch = epoch
-    batches = _training.get()
-    assert batches, "fit has no batches"
-    setattr(batches[0], _SKIPPED, batch // model.steps_per_execution)
 
 
 def counted_steps(model: Any, steps: int) -> int:
@@ -74,7 +50,6 @@ def correct(trainer: ModuleType) -> None:
     _fix_reduce(trainer)
     _fix_loss_scale(trainer)
     _check_fit(trainer)
-    _skip_steps(trainer.TFEpochIterator)
 
 
 def _has_fault(function: Any, fault: str) -> bool:
@@ -101,35 +76,9 @@ def _check_fit(trainer: Any) -> None:
                 "keras), or a loop with tf.distribute.coordinator.ClusterCoordinator, as examples/digits_ps.py does"
             )
         _check_steps_per_execution(self)
-        token = _training.set([])
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            _training.reset(token)
+        return original(self, *args, **kwargs)
 
     model.fit = fit
-
-
-def _skip_steps(kind: Any) -> None:
-    """Makes the first epoch of a ``fit`` skip the steps that :func:`start_at` has set."""
-    init, enumerate_iterator = kind.__init__, kind._enumerate_iterator
-
-    @functools.wraps(init)
-    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        batches = _training.get()
-        # Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
-        if batches is not None and not batches:
-            batches.append(self)
-        init(self, *args, **kwargs)
-
-    @functools.wraps(enumerate_iterator)
-    def from_first_step(self: Any) -> Iterator[Any]:
-        steps = enumerate_iterator(self)
-        skipped = self.__dict__.pop(_SKIPPED, 0)
-        return itertools.islice(steps, skipped, None) if skipped else steps
-
-    kind.__init__ = noted_init
-    kind._enumerate_iterator = from_first_step
 
 
 def _check_steps_per_execution(model: Any) -> None:
@@ -160,6 +109,10 @@ def _fix_build(trainer: Any) -> None:
         if iterator is None or not _several_workers(self._distribute_strategy):
             original(self, iterator=iterator, data_batch=data_batch)
             return
+        if _is_built(self):
+            # As before each validation: no epoch of the dataset begins for its first batch alone.
+            original(self)
+            return
         from keras import tree
 
         strategy = self.distribute_strategy
@@ -169,6 +122,15 @@ def _fix_build(trainer: Any) -> None:
             break
 
     model._maybe_symbolic_build = build
+
+
+def _is_built(model: Any) -> bool:
+    """Whether Keras needs no batch to build the model; False: this version of Keras does not say so."""
+    try:
+        parts = [*model._flatten_layers(), model._compile_metrics, model._compile_loss]
+        return all(part is None or part.built for part in parts)
+    except AttributeError:
+        return False
 
 
 def _fix_reduce(trainer: Any) -> None:

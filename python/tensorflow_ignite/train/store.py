@@ -8,7 +8,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from tensorflow_ignite.errors import AttemptSupersededError, DataLossError, TensorFlowIgniteError
 from tensorflow_ignite.storage import paths
@@ -90,6 +92,7 @@ class Store:
                 self._saver = CheckpointSaver(directory, self._files, Fence(directory, writer, self._files), keep)
         self._chief_only = self._make_sum(chief_only=True) if self.workers > 1 else None
         self._sum = self._make_sum(chief_only=False) if self.workers > 1 else None
+        self._rows = self._make_rows() if self.workers > 1 else None
 
     @property
     def leads(self) -> bool:
@@ -99,6 +102,17 @@ class Store:
     def chief_decision(self, value: int) -> int:
         """Returns the chief's argument on all workers; all of them must call it."""
         return value if self._chief_only is None else int(self._chief_only(self._tf.constant(value, self._tf.int64)))
+
+    def gather(self, own: bytes) -> list[bytes]:
+        """The bytes of all workers that save together, in their order; all of them must call it."""
+        if self.workers == 1:
+            return [own]
+        sizes = self._gathered(np.array([len(own)]))[:, 0]
+        # A power of two, so that few functions are traced.
+        padded = np.zeros(1 << max(8, int(sizes.max()).bit_length()), np.int64)
+        padded[: len(own)] = np.frombuffer(own, np.uint8)
+        rows = self._gathered(padded).astype(np.uint8)
+        return [row[:size].tobytes() for row, size in zip(rows, sizes.tolist(), strict=True)]
 
     def _is_somewhere(self, here: bool) -> bool:
         """Whether the argument is true on any worker; all of them must call it."""
@@ -169,7 +183,8 @@ class Store:
         if names.issuperset(self._optional):
             self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
             return
-        earlier = self._tf.train.Checkpoint(**self._required)
+        present = {name: each for name, each in self._optional.items() if name in names}
+        earlier = self._tf.train.Checkpoint(**self._required, **present)
         with self._strategy.scope():
             _ = earlier.save_counter
         earlier.restore(path, options=self._options).assert_existing_objects_matched()
@@ -240,6 +255,26 @@ class Store:
             raise AttemptSupersededError(
                 f"{current().task} saves no checkpoint in {self._directory}: {_first_line(error)}"
             ) from error
+
+    def _gathered(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The numbers of all workers, int64, shape [workers, ...], for those of this one."""
+        assert self._rows is not None
+        found: np.ndarray[Any, Any] = self._rows(self._tf.constant(values, self._tf.int64)).numpy()
+        return found
+
+    def _make_rows(self) -> Any:
+        tf, strategy, workers = self._tf, self._strategy, self.workers
+        own = len(strategy.extended.worker_devices)
+
+        def rows(values: Any) -> Any:
+            def local() -> Any:
+                replica = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.int64)
+                row = tf.one_hot(replica // own, workers, dtype=tf.int64)
+                return tf.where(replica % own == 0, row, tf.zeros_like(row))[:, tf.newaxis] * values
+
+            return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(local), axis=None)
+
+        return tf.function(rows)
 
     def _make_sum(self, *, chief_only: bool) -> Any:
         tf, strategy = self._tf, self._strategy
@@ -317,3 +352,27 @@ class GFiles:
             return verification.find_fault(Files.at(location.addresses), location.path)
         # Other storage either has all bytes of a file, or fails when they are read.
         return "" if self._tf.io.gfile.stat(path).length else "it is empty"
+
+
+class State(Protocol):
+    """What a checkpoint saves as bytes."""
+
+    def serialize(self) -> bytes:
+        """The state; called when a checkpoint is saved."""
+
+    def deserialize(self, state: bytes) -> None:
+        """Called when a checkpoint is restored."""
+
+
+def python_state(state: State) -> Any:
+    """A state as an object that TensorFlow saves in a checkpoint."""
+    import tensorflow as tf
+
+    class Tracked(tf.train.experimental.PythonState):  # type: ignore[misc]
+        def serialize(self) -> bytes:
+            return state.serialize()
+
+        def deserialize(self, found: bytes) -> None:
+            state.deserialize(found)
+
+    return Tracked()

@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftensorflow_ignite/v1/data.proto\x12\x14tensorflow_ignite.v1\"\x91\x05\n\x0bReadCommand\x12\r\n\x05\x63\x61\x63he\x18\x01 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\x12\x0b\n\x03key\x18\x03 \x01(\x08\x12\x12\n\npartitions\x18\x04 \x03(\x05\x12\x13\n\x0b\x62\x61tch_bytes\x18\x05 \x01(\x03\x12\x12\n\nbatch_rows\x18\x06 \x01(\x05\x12*\n\x05nulls\x18\x07 \x01(\x0e\x32\x1b.tensorflow_ignite.v1.Nulls\x12\x33\n\x0bon_mismatch\x18\x08 \x01(\x0e\x32\x1e.tensorflow_ignite.v1.Mismatch\x12\x0e\n\x06schema\x18\t \x01(\x0c\x12\r\n\x05where\x18\n \x01(\t\x12\x0b\n\x03sql\x18\x0b \x01(\t\x12\x33\n\nparameters\x18\x0c \x03(\x0b\x32\x1f.tensorflow_ignite.v1.Parameter\x12\x11\n\tuncounted\x18\r \x01(\x08\x12\x0e\n\x06\x66ollow\x18\x0e \x01(\x08\x12\x18\n\x10\x61\x63\x63\x65pt_data_loss\x18\x0f \x01(\x08\x12\x11\n\tpositions\x18\x10 \x01(\x08\x12\x36\n\x05since\x18\x11 \x03(\x0b\x32\'.tensorflow_ignite.v1.PartitionPosition\x12\x13\n\x0bwait_millis\x18\x12 \x01(\x05\x12\x32\n\tread_rate\x18\x14 \x01(\x0b\x32\x1f.tensorflow_ignite.v1.ReadLimit\x12\x16\n\x0epositions_only\x18\x15 \x01(\x08\x12\x11\n\tdeletions\x18\x16 \x01(\x08\x12,\n\x04keys\x18\x17 \x01(\x0b\x32\x1e.tensorflow_ignite.v1.KeyRange\x12,\n\x06replay\x18\x18 \x01(\x0b\x32\x1c.tensorflow_ignite.v1.Replay\"&\n\x08KeyRange\x12\r\n\x05\x62\x65gin\x18\x01 \x01(\x03\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x03\"&\n\x06Replay\x12\r\n\x05share\x18\x01 \x01(\x01\x12\r\n\x05\x62\x65gin\x18\x02 \x01(\x07\"F\n\x11PartitionPosition\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0c\n\x04\x66\x65\x65\x64\x18\x02 \x01(\x06\x12\x10\n\x08sequence\x18\x03 \x01(\x03\"M\n\tReadLimit\x12\x18\n\x10\x62ytes_per_second\x18\x01 \x01(\x03\x12\x17\n\x0frows_per_second\x18\x02 \x01(\x03\x12\r\n\x05group\x18\x03 \x01(\t\"\x86\x01\n\tParameter\x12\x14\n\nbool_value\x18\x01 \x01(\x08H\x00\x12\x13\n\tint_value\x18\x02 \x01(\x03H\x00\x12\x16\n\x0c\x64ouble_value\x18\x03 \x01(\x01H\x00\x12\x16\n\x0cstring_value\x18\x04 \x01(\tH\x00\x12\x15\n\x0b\x62ytes_value\x18\x05 \x01(\x0cH\x00\x42\x07\n\x05value\"\x96\x01\n\nReadResult\x12\x0c\n\x04rows\x18\x01 \x01(\x03\x12\x0f\n\x07skipped\x18\x02 \x01(\x03\x12\r\n\x05moved\x18\x03 \x03(\x05\x12:\n\tpositions\x18\x04 \x03(\x0b\x32\'.tensorflow_ignite.v1.PartitionPosition\x12\r\n\x05whole\x18\x05 \x03(\x05\x12\x0f\n\x07removed\x18\x06 \x01(\x0c\"\x7f\n\x0b\x42\x61tchLayout\x12\x0c\n\x04rows\x18\x01 \x01(\x05\x12.\n\x05nodes\x18\x02 \x03(\x0b\x32\x1f.tensorflow_ignite.v1.BatchNode\x12\x32\n\x07\x62uffers\x18\x03 \x03(\x0b\x32!.tensorflow_ignite.v1.BatchBuffer\"*\n\tBatchNode\x12\x0e\n\x06length\x18\x01 \x01(\x03\x12\r\n\x05nulls\x18\x02 \x01(\x03\",\n\x0b\x42\x61tchBuffer\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\r\n\x05\x62ytes\x18\x02 \x01(\x03\"\xbf\x02\n\x0bLoadCommand\x12\r\n\x05\x63\x61\x63he\x18\x01 \x01(\t\x12\x12\n\nkey_column\x18\x02 \x01(\t\x12\x11\n\tfirst_key\x18\x03 \x01(\x03\x12\x0f\n\x07\x62\x61\x63kups\x18\x04 \x01(\x05\x12\x12\n\nreplicated\x18\x05 \x01(\x08\x12\x12\n\npartitions\x18\x06 \x01(\x05\x12\x35\n\x08\x65xisting\x18\x07 \x01(\x0e\x32#.tensorflow_ignite.v1.ExistingCache\x12\x17\n\x0f\x61\x66\x66inity_column\x18\x08 \x01(\t\x12\x13\n\x0bwithout_sql\x18\t \x01(\x08\x12\x0e\n\x06sealed\x18\n \x01(\x08\x12\x10\n\x08progress\x18\x0b \x01(\x08\x12\x0c\n\x04like\x18\x0c \x01(\t\x12\x18\n\x10\x63ount_partitions\x18\r \x01(\x08\x12\x12\n\nonly_check\x18\x0e \x01(\x08\"\xae\x01\n\nLoadResult\x12\x0c\n\x04rows\x18\x01 \x01(\x03\x12\x0f\n\x07partial\x18\x02 \x01(\x08\x12K\n\x0epartition_rows\x18\x03 \x03(\x0b\x32\x33.tensorflow_ignite.v1.LoadResult.PartitionRowsEntry\x1a\x34\n\x12PartitionRowsEntry\x12\x0b\n\x03key\x18\x01 \x01(\x05\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01*R\n\x05Nulls\x12\x15\n\x11NULLS_UNSPECIFIED\x10\x00\x12\x0f\n\x0bNULLS_ERROR\x10\x01\x12\x11\n\rNULLS_DEFAULT\x10\x02\x12\x0e\n\nNULLS_KEEP\x10\x03*K\n\x08Mismatch\x12\x18\n\x14MISMATCH_UNSPECIFIED\x10\x00\x12\x12\n\x0eMISMATCH_ERROR\x10\x01\x12\x11\n\rMISMATCH_SKIP\x10\x02*\x80\x01\n\rExistingCache\x12\x1e\n\x1a\x45XISTING_CACHE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45XISTING_CACHE_ERROR\x10\x01\x12\x1a\n\x16\x45XISTING_CACHE_REPLACE\x10\x02\x12\x19\n\x15\x45XISTING_CACHE_APPEND\x10\x03\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1ftensorflow_ignite/v1/data.proto\x12\x14tensorflow_ignite.v1\"\xa5\x05\n\x0bReadCommand\x12\r\n\x05\x63\x61\x63he\x18\x01 \x01(\t\x12\x0f\n\x07\x63olumns\x18\x02 \x03(\t\x12\x0b\n\x03key\x18\x03 \x01(\x08\x12\x12\n\npartitions\x18\x04 \x03(\x05\x12\x13\n\x0b\x62\x61tch_bytes\x18\x05 \x01(\x03\x12\x12\n\nbatch_rows\x18\x06 \x01(\x05\x12*\n\x05nulls\x18\x07 \x01(\x0e\x32\x1b.tensorflow_ignite.v1.Nulls\x12\x33\n\x0bon_mismatch\x18\x08 \x01(\x0e\x32\x1e.tensorflow_ignite.v1.Mismatch\x12\x0e\n\x06schema\x18\t \x01(\x0c\x12\r\n\x05where\x18\n \x01(\t\x12\x0b\n\x03sql\x18\x0b \x01(\t\x12\x33\n\nparameters\x18\x0c \x03(\x0b\x32\x1f.tensorflow_ignite.v1.Parameter\x12\x11\n\tuncounted\x18\r \x01(\x08\x12\x0e\n\x06\x66ollow\x18\x0e \x01(\x08\x12\x18\n\x10\x61\x63\x63\x65pt_data_loss\x18\x0f \x01(\x08\x12\x11\n\tpositions\x18\x10 \x01(\x08\x12\x36\n\x05since\x18\x11 \x03(\x0b\x32\'.tensorflow_ignite.v1.PartitionPosition\x12\x13\n\x0bwait_millis\x18\x12 \x01(\x05\x12\x32\n\tread_rate\x18\x14 \x01(\x0b\x32\x1f.tensorflow_ignite.v1.ReadLimit\x12\x16\n\x0epositions_only\x18\x15 \x01(\x08\x12\x11\n\tdeletions\x18\x16 \x01(\x08\x12,\n\x04keys\x18\x17 \x01(\x0b\x32\x1e.tensorflow_ignite.v1.KeyRange\x12,\n\x06replay\x18\x18 \x01(\x0b\x32\x1c.tensorflow_ignite.v1.Replay\x12\x12\n\nidentities\x18\x19 \x01(\x08\"&\n\x08KeyRange\x12\r\n\x05\x62\x65gin\x18\x01 \x01(\x03\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x03\"&\n\x06Replay\x12\r\n\x05share\x18\x01 \x01(\x01\x12\r\n\x05\x62\x65gin\x18\x02 \x01(\x07\"F\n\x11PartitionPosition\x12\x11\n\tpartition\x18\x01 \x01(\x05\x12\x0c\n\x04\x66\x65\x65\x64\x18\x02 \x01(\x06\x12\x10\n\x08sequence\x18\x03 \x01(\x03\"M\n\tReadLimit\x12\x18\n\x10\x62ytes_per_second\x18\x01 \x01(\x03\x12\x17\n\x0frows_per_second\x18\x02 \x01(\x03\x12\r\n\x05group\x18\x03 \x01(\t\"\x86\x01\n\tParameter\x12\x14\n\nbool_value\x18\x01 \x01(\x08H\x00\x12\x13\n\tint_value\x18\x02 \x01(\x03H\x00\x12\x16\n\x0c\x64ouble_value\x18\x03 \x01(\x01H\x00\x12\x16\n\x0cstring_value\x18\x04 \x01(\tH\x00\x12\x15\n\x0b\x62ytes_value\x18\x05 \x01(\x0cH\x00\x42\x07\n\x05value\"\x96\x01\n\nReadResult\x12\x0c\n\x04rows\x18\x01 \x01(\x03\x12\x0f\n\x07skipped\x18\x02 \x01(\x03\x12\r\n\x05moved\x18\x03 \x03(\x05\x12:\n\tpositions\x18\x04 \x03(\x0b\x32\'.tensorflow_ignite.v1.PartitionPosition\x12\r\n\x05whole\x18\x05 \x03(\x05\x12\x0f\n\x07removed\x18\x06 \x01(\x0c\"\x7f\n\x0b\x42\x61tchLayout\x12\x0c\n\x04rows\x18\x01 \x01(\x05\x12.\n\x05nodes\x18\x02 \x03(\x0b\x32\x1f.tensorflow_ignite.v1.BatchNode\x12\x32\n\x07\x62uffers\x18\x03 \x03(\x0b\x32!.tensorflow_ignite.v1.BatchBuffer\"*\n\tBatchNode\x12\x0e\n\x06length\x18\x01 \x01(\x03\x12\r\n\x05nulls\x18\x02 \x01(\x03\",\n\x0b\x42\x61tchBuffer\x12\x0e\n\x06offset\x18\x01 \x01(\x03\x12\r\n\x05\x62ytes\x18\x02 \x01(\x03\"\xbf\x02\n\x0bLoadCommand\x12\r\n\x05\x63\x61\x63he\x18\x01 \x01(\t\x12\x12\n\nkey_column\x18\x02 \x01(\t\x12\x11\n\tfirst_key\x18\x03 \x01(\x03\x12\x0f\n\x07\x62\x61\x63kups\x18\x04 \x01(\x05\x12\x12\n\nreplicated\x18\x05 \x01(\x08\x12\x12\n\npartitions\x18\x06 \x01(\x05\x12\x35\n\x08\x65xisting\x18\x07 \x01(\x0e\x32#.tensorflow_ignite.v1.ExistingCache\x12\x17\n\x0f\x61\x66\x66inity_column\x18\x08 \x01(\t\x12\x13\n\x0bwithout_sql\x18\t \x01(\x08\x12\x0e\n\x06sealed\x18\n \x01(\x08\x12\x10\n\x08progress\x18\x0b \x01(\x08\x12\x0c\n\x04like\x18\x0c \x01(\t\x12\x18\n\x10\x63ount_partitions\x18\r \x01(\x08\x12\x12\n\nonly_check\x18\x0e \x01(\x08\"\xae\x01\n\nLoadResult\x12\x0c\n\x04rows\x18\x01 \x01(\x03\x12\x0f\n\x07partial\x18\x02 \x01(\x08\x12K\n\x0epartition_rows\x18\x03 \x03(\x0b\x32\x33.tensorflow_ignite.v1.LoadResult.PartitionRowsEntry\x1a\x34\n\x12PartitionRowsEntry\x12\x0b\n\x03key\x18\x01 \x01(\x05\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01*R\n\x05Nulls\x12\x15\n\x11NULLS_UNSPECIFIED\x10\x00\x12\x0f\n\x0bNULLS_ERROR\x10\x01\x12\x11\n\rNULLS_DEFAULT\x10\x02\x12\x0e\n\nNULLS_KEEP\x10\x03*K\n\x08Mismatch\x12\x18\n\x14MISMATCH_UNSPECIFIED\x10\x00\x12\x12\n\x0eMISMATCH_ERROR\x10\x01\x12\x11\n\rMISMATCH_SKIP\x10\x02*\x80\x01\n\rExistingCache\x12\x1e\n\x1a\x45XISTING_CACHE_UNSPECIFIED\x10\x00\x12\x18\n\x14\x45XISTING_CACHE_ERROR\x10\x01\x12\x1a\n\x16\x45XISTING_CACHE_REPLACE\x10\x02\x12\x19\n\x15\x45XISTING_CACHE_APPEND\x10\x03\x42\x1a\n\x16io.tensorflowignite.v1P\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,36 +34,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._serialized_options = b'\n\026io.tensorflowignite.v1P\001'
   _globals['_LOADRESULT_PARTITIONROWSENTRY']._loaded_options = None
   _globals['_LOADRESULT_PARTITIONROWSENTRY']._serialized_options = b'8\001'
-  _globals['_NULLS']._serialized_start=1956
-  _globals['_NULLS']._serialized_end=2038
-  _globals['_MISMATCH']._serialized_start=2040
-  _globals['_MISMATCH']._serialized_end=2115
-  _globals['_EXISTINGCACHE']._serialized_start=2118
-  _globals['_EXISTINGCACHE']._serialized_end=2246
+  _globals['_NULLS']._serialized_start=1976
+  _globals['_NULLS']._serialized_end=2058
+  _globals['_MISMATCH']._serialized_start=2060
+  _globals['_MISMATCH']._serialized_end=2135
+  _globals['_EXISTINGCACHE']._serialized_start=2138
+  _globals['_EXISTINGCACHE']._serialized_end=2266
   _globals['_READCOMMAND']._serialized_start=58
-  _globals['_READCOMMAND']._serialized_end=715
-  _globals['_KEYRANGE']._serialized_start=717
-  _globals['_KEYRANGE']._serialized_end=755
-  _globals['_REPLAY']._serialized_start=757
-  _globals['_REPLAY']._serialized_end=795
-  _globals['_PARTITIONPOSITION']._serialized_start=797
-  _globals['_PARTITIONPOSITION']._serialized_end=867
-  _globals['_READLIMIT']._serialized_start=869
-  _globals['_READLIMIT']._serialized_end=946
-  _globals['_PARAMETER']._serialized_start=949
-  _globals['_PARAMETER']._serialized_end=1083
-  _globals['_READRESULT']._serialized_start=1086
-  _globals['_READRESULT']._serialized_end=1236
-  _globals['_BATCHLAYOUT']._serialized_start=1238
-  _globals['_BATCHLAYOUT']._serialized_end=1365
-  _globals['_BATCHNODE']._serialized_start=1367
-  _globals['_BATCHNODE']._serialized_end=1409
-  _globals['_BATCHBUFFER']._serialized_start=1411
-  _globals['_BATCHBUFFER']._serialized_end=1455
-  _globals['_LOADCOMMAND']._serialized_start=1458
-  _globals['_LOADCOMMAND']._serialized_end=1777
-  _globals['_LOADRESULT']._serialized_start=1780
-  _globals['_LOADRESULT']._serialized_end=1954
-  _globals['_LOADRESULT_PARTITIONROWSENTRY']._serialized_start=1902
-  _globals['_LOADRESULT_PARTITIONROWSENTRY']._serialized_end=1954
+  _globals['_READCOMMAND']._serialized_end=735
+  _globals['_KEYRANGE']._serialized_start=737
+  _globals['_KEYRANGE']._serialized_end=775
+  _globals['_REPLAY']._serialized_start=777
+  _globals['_REPLAY']._serialized_end=815
+  _globals['_PARTITIONPOSITION']._serialized_start=817
+  _globals['_PARTITIONPOSITION']._serialized_end=887
+  _globals['_READLIMIT']._serialized_start=889
+  _globals['_READLIMIT']._serialized_end=966
+  _globals['_PARAMETER']._serialized_start=969
+  _globals['_PARAMETER']._serialized_end=1103
+  _globals['_READRESULT']._serialized_start=1106
+  _globals['_READRESULT']._serialized_end=1256
+  _globals['_BATCHLAYOUT']._serialized_start=1258
+  _globals['_BATCHLAYOUT']._serialized_end=1385
+  _globals['_BATCHNODE']._serialized_start=1387
+  _globals['_BATCHNODE']._serialized_end=1429
+  _globals['_BATCHBUFFER']._serialized_start=1431
+  _globals['_BATCHBUFFER']._serialized_end=1475
+  _globals['_LOADCOMMAND']._serialized_start=1478
+  _globals['_LOADCOMMAND']._serialized_end=1797
+  _globals['_LOADRESULT']._serialized_start=1800
+  _globals['_LOADRESULT']._serialized_end=1974
+  _globals['_LOADRESULT_PARTITIONROWSENTRY']._serialized_start=1922
+  _globals['_LOADRESULT_PARTITIONROWSENTRY']._serialized_end=1974
 # @@protoc_insertion_point(module_scope)

@@ -39,7 +39,7 @@ EXISTING_CACHE_REPLACE: ExistingCache
 EXISTING_CACHE_APPEND: ExistingCache
 
 class ReadCommand(_message.Message):
-    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis", "read_rate", "positions_only", "deletions", "keys", "replay")
+    __slots__ = ("cache", "columns", "key", "partitions", "batch_bytes", "batch_rows", "nulls", "on_mismatch", "schema", "where", "sql", "parameters", "uncounted", "follow", "accept_data_loss", "positions", "since", "wait_millis", "read_rate", "positions_only", "deletions", "keys", "replay", "identities")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
@@ -63,6 +63,7 @@ class ReadCommand(_message.Message):
     DELETIONS_FIELD_NUMBER: _ClassVar[int]
     KEYS_FIELD_NUMBER: _ClassVar[int]
     REPLAY_FIELD_NUMBER: _ClassVar[int]
+    IDENTITIES_FIELD_NUMBER: _ClassVar[int]
     cache: str
     columns: _containers.RepeatedScalarFieldContainer[str]
     key: bool
@@ -86,7 +87,8 @@ class ReadCommand(_message.Message):
     deletions: bool
     keys: KeyRange
     replay: Replay
-    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ..., read_rate: _Optional[_Union[ReadLimit, _Mapping]] = ..., positions_only: bool = ..., deletions: bool = ..., keys: _Optional[_Union[KeyRange, _Mapping]] = ..., replay: _Optional[_Union[Replay, _Mapping]] = ...) -> None: ...
+    identities: bool
+    def __init__(self, cache: _Optional[str] = ..., columns: _Optional[_Iterable[str]] = ..., key: bool = ..., partitions: _Optional[_Iterable[int]] = ..., batch_bytes: _Optional[int] = ..., batch_rows: _Optional[int] = ..., nulls: _Optional[_Union[Nulls, str]] = ..., on_mismatch: _Optional[_Union[Mismatch, str]] = ..., schema: _Optional[bytes] = ..., where: _Optional[str] = ..., sql: _Optional[str] = ..., parameters: _Optional[_Iterable[_Union[Parameter, _Mapping]]] = ..., uncounted: bool = ..., follow: bool = ..., accept_data_loss: bool = ..., positions: bool = ..., since: _Optional[_Iterable[_Union[PartitionPosition, _Mapping]]] = ..., wait_millis: _Optional[int] = ..., read_rate: _Optional[_Union[ReadLimit, _Mapping]] = ..., positions_only: bool = ..., deletions: bool = ..., keys: _Optional[_Union[KeyRange, _Mapping]] = ..., replay: _Optional[_Union[Replay, _Mapping]] = ..., identities: bool = ...) -> None: ...
 
 class KeyRange(_message.Message):
     __slots__ = ("begin", "end")

@@ -41,6 +41,7 @@ class Ledger:
         self.name = f"{context.attempt}-{self._task}-{context.incarnation}"
         self._lines = 0
         self._printed = (self.folder / "lines" / self.name).open("w", buffering=1)
+        self._steps = (self.folder / "steps" / self.name).open("w", buffering=1)
         threading.Thread(target=self._tick, daemon=True).start()
 
     def start_child(self, hidden: str) -> None:
@@ -56,6 +57,11 @@ class Ledger:
 
     def rows(self, epoch: str, keys: Iterable[int]) -> None:
         self._write("rows", {"attempt": self._attempt, "epoch": epoch, "task": self._task, "keys": list(keys)}, epoch)
+
+    def step(self, number: int, keys: Iterable[int]) -> None:
+        """The keys of the rows that a step has used, which fill no epoch."""
+        entry = {"attempt": self._attempt, "step": number, "keys": [int(key) for key in keys]}
+        self._steps.write(json.dumps(entry) + "\n")
 
     def result(self, **figures: float) -> None:
         self._write("results", {"attempt": self._attempt, "task": self._task, **figures}, "end")

@@ -17,7 +17,7 @@ import tensorflow as tf  # noqa: E402
 STEP_SECONDS = 0.1
 
 context = tfi.train.context()
-rows = tfi.dataset(context.cache, columns=["x"], shuffle=True).repeat().batch(48)
+rows = tfi.dataset(context.cache, columns=["x"], shuffle=True, uneven="pad").repeat().batch(48)
 with strategy.scope():
     weight = tf.Variable(0.0, aggregation=tf.VariableAggregation.MEAN)
 checkpoint = tfi.train.checkpoint(every_steps=5, weight=weight)
@@ -35,9 +35,14 @@ def step(row: dict[str, tf.Tensor], ends: tf.Tensor) -> tf.Tensor:
     return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(replica, args=(row,)), axis=None)
 
 
-iterator = iter(strategy.experimental_distribute_dataset(rows))
+elements = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
 for number in checkpoint.steps(10**9):
-    ending = int(step(next(iterator), tf.constant(1 if ledger.must_end() else 0)))
+    row = next(elements)
+    ending = int(step(row, tf.constant(1 if ledger.must_end() else 0)))
+    (used,) = strategy.experimental_local_results(
+        strategy.run(lambda row: tf.boolean_mask(row["x"], row["_weight"] > 0), args=(row,))
+    )
+    ledger.step(number, used.numpy())
     tfi.train.report(number)
     ledger.say()
     ledger.use(Path("scratch"))

@@ -13,17 +13,22 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs import shuffling
+from tensorflow_ignite.data.epochs import emission, shuffling
 from tensorflow_ignite.data.epochs.changes import Changes, Position, split, together
+from tensorflow_ignite.data.epochs.cutting import groups
+from tensorflow_ignite.data.epochs.emission import Emission
 from tensorflow_ignite.data.epochs.prefetch import Prefetcher, PrefetchThreads, Stream, round_robin
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, OPEN, PAD, STRICT, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.snapshots import Snapshot, Snapshots, SnapshotWriter
 from tensorflow_ignite.data.epochs.tensor_schema import Column, check_layout, storage_of, zero_of
-from tensorflow_ignite.data.epochs.tensors import arrays_of
+from tensorflow_ignite.data.epochs.tensors import Array, arrays_of
+from tensorflow_ignite.data.epochs.unit_rows import UnitRows, with_later_rows
+from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +89,7 @@ class RowOrder:
         epoch: Number of the epoch.
         seed: Determines the order, together with the number of the epoch.
         window: Number of rows that are shuffled together; 0: determined by their size; None: nothing is shuffled.
-        base: Number of the epoch whose cached batches are shuffled; -1: the batches are read.
+        base: Number of the epoch whose cached rows are shuffled; -1: the rows are read.
         start: Where the epoch begins; the first row if rows are shuffled.
     """
 
@@ -93,6 +98,29 @@ class RowOrder:
     window: int | None = None
     base: int = -1
     start: EpochStart = BEGIN
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Rows of an epoch that earlier processes have used.
+
+    Attributes:
+        rows: Number of rows that this worker has had, those that fill an epoch among them.
+        filled: Number of those that filled it.
+        used: The rows that all workers have had, without those that fill; empty: rows are not identified, and the first
+            ``rows`` are those.
+    """
+
+    rows: int
+    filled: int = 0
+    used: tuple[UsedRows, ...] = ()
+
+    def find(self, identities: Array) -> Array:
+        """Which rows have been used: bool, for identities of shape [rows, 2]."""
+        found = np.zeros(len(identities), bool)
+        for part in self.used:
+            found |= part.find(identities)
+        return found
 
 
 @dataclass(frozen=True)
@@ -118,6 +146,10 @@ class Epoch:
             process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
         end: Called at the end with the length and the number of rows of this process.
         counts_by_reading: Whether ``agree`` needs the number of rows, which only reading tells.
+        resumption: What earlier processes have used of this epoch; None: nothing.
+        begin: Called when reading begins, or begins again, with what will have been given; None: rows without
+            identities.
+        set_window: Called with the number of rows of a window, when it was determined by their size.
     """
 
     streams: Callable[[int, Keep | None, bool], Sequence[Stream]]
@@ -134,6 +166,9 @@ class Epoch:
     agree: Callable[[int, Callable[[float], None]], EpochLength] | None = None
     end: Callable[[EpochLength, int], None] = lambda length, arrived: None
     counts_by_reading: bool = False
+    resumption: Resumption | None = None
+    begin: Callable[[Emission], None] = lambda emission: None
+    set_window: Callable[[int], None] = lambda rows: None
 
     def batches(self, threads: PrefetchThreads, is_restart: bool) -> Iterator[RowBatch]:
         """The batches from the first row on.
@@ -157,6 +192,9 @@ class Epoch:
                 yield replace(batch, arrays=arrays_of(batch.records, self.layout, batch.real))
 
 
+_FROM_THE_BEGINNING = Resumption(0)
+
+
 class _EpochPass:
     """Reads an epoch from its start."""
 
@@ -169,20 +207,37 @@ class _EpochPass:
         self._snapshot = known or epoch.snapshot
         self._writer: SnapshotWriter | None = None
         self._length = epoch.length
+        self._numbers = epoch.order.seed, epoch.order.epoch, _ROWS
+        self._emission = Emission(self._numbers)
+        epoch.begin(self._emission)
+        self._resumption = epoch.resumption or _FROM_THE_BEGINNING
+        # Rows of all passes, used ones among them, and windows.
+        self._arrived = self._windows = 0
 
     def batches(self) -> Batches:
-        """Exactly the rows of the epoch's length."""
+        """The rows of the epoch's length, without those that have been used."""
+        resumption = self._resumption
+        if resumption.rows and not resumption.used:
+            return _after(self._all_batches(), resumption.rows)
+        return self._all_batches()
+
+    def _all_batches(self) -> Batches:
         self._refresh()
         if self._epoch.agree is not None:
             self._length = self._epoch.agree(self._own_rows(), self._threads.sleep)
         length = self._length
         exact = length.fill not in (OPEN, STRICT)
         yielded = 0
+        # Rows that have filled the epoch before follow the last own row.
+        filled = self._resumption.filled
         for number in count():
             arrived = 0
             with closing(self._pass(number)) as batches:
                 for batch in batches:
                     arrived += batch.rows
+                    if number and filled and yielded == 0:
+                        before, filled = filled, filled - min(filled, batch.rows)
+                        batch = batch.slice(before - filled, batch.rows - before + filled)
                     if exact:
                         batch = batch.slice(0, length.rows - yielded)
                     if batch.rows:
@@ -190,25 +245,33 @@ class _EpochPass:
                         yield batch
                     if exact and yielded == length.rows and not (number == 0 and self._must_read_all()):
                         if number == 0:
-                            self._epoch.end(length, max(arrived, length.own))
+                            self._end(max(arrived, length.own))
                         return
             if number == 0:
+                self._emission.complete()
                 self._compare(arrived)
-                self._epoch.end(length, arrived)
+                self._end(arrived)
             if not exact or yielded == length.rows:
                 return
             if length.fill == PAD:
                 yield from self._zeros(length.rows - yielded)
                 return
-            if not arrived:
+            if not arrived and not self._arrived:
                 raise errors.RowMismatchError(
                     f"{self._epoch.subject} has no row any more, {length.own} were counted. An epoch of this worker "
                     f"has {length.rows} rows, as on all workers; missing rows are filled by repeating those that "
                     "exist. Load rows, and start the job again"
                 )
 
+    def _end(self, arrived: int) -> None:
+        """Tells the length and the rows of the whole epoch."""
+        before, length = self._resumption.rows if self._resumption.used else 0, self._length
+        self._epoch.end(replace(length, rows=length.rows + before if length.rows >= 0 else -1), arrived + before)
+
     def _own_rows(self) -> int:
         """The rows of this process, before an epoch begins; -1: not known."""
+        if self._resumption.used:
+            return self._unused_rows()
         if self._snapshot is None and self._epoch.counts_by_reading:
             rows = sum(batch.rows for batch in self._read(self._epoch.order.epoch))
             target = self._epoch.target
@@ -216,6 +279,16 @@ class _EpochPass:
             self._snapshot = target.snapshots.get(target.name) if target else None
             return self._snapshot.rows if self._snapshot else rows
         return self._snapshot.rows if self._snapshot else -1
+
+    def _unused_rows(self) -> int:
+        target, found = self._epoch.target, 0
+        known = self._snapshot
+        for batch in known.batches if known else self._read(self._epoch.order.epoch):
+            found += batch.rows
+            if batch.identities is not None:
+                found -= int(np.count_nonzero(self._resumption.find(batch.identities)))
+        self._snapshot = known or (target.snapshots.get(target.name) if target else None)
+        return found
 
     def _refresh(self) -> None:
         """Brings the snapshot up to date; without one, the rows are read."""
@@ -306,29 +379,95 @@ class _EpochPass:
     def _pass(self, number: int) -> Batches:
         order = self._epoch.order
         if order.window is None:
-            return self._cached_or_read(order.epoch)
+            return self._plain(number)
         if order.base < 0:
-            batches: Iterator[RowBatch] = self._cached_or_read(order.epoch)
-        else:
-            batches = iter(shuffling.order(self._base_batches(), order.seed, order.epoch, _BATCHES))
-        windows = shuffling.windows(
-            (batch.records for batch in batches), order.window, order.seed, order.epoch, _ROWS, number
-        )
-        return (RowBatch(records) for records in windows)
+            return self._shuffled(number, self._cached_or_read(order.epoch))
+        batches = self._base_batches()
+        if _has_identities(batches):
+            return self._units(number, batches)
+        return self._shuffled(number, iter(shuffling.order(batches, order.seed, order.epoch, _BATCHES)))
+
+    def _plain(self, number: int) -> Batches:
+        with closing(self._cached_or_read(self._epoch.order.epoch)) as batches:
+            for batch in batches:
+                self._arrived += batch.rows
+                if batch.identities is None or number:
+                    yield batch
+                    continue
+                if self._resumption.used:
+                    used = self._resumption.find(batch.identities)
+                    batch = batch.take(np.flatnonzero(~used)) if used.any() else batch
+                if batch.rows:
+                    # In a rotated order the rows of a partition do not lie together.
+                    if not self._epoch.order.start.rows:
+                        self._emission.add_batch(batch.rows, emission.runs(batch))
+                    yield batch
+
+    def _shuffled(self, number: int, batches: Iterator[RowBatch]) -> Batches:
+        for held in groups(batches, self._window_rows):
+            yield from self._window(number, held)
+            # Its memory is free while the next window is read.
+            del held
+
+    def _units(self, number: int, batches: Sequence[RowBatch]) -> Batches:
+        """The units of a snapshot, in windows of whole ones."""
+        order, found = self._epoch.order, UnitRows(batches)
+        rows = self._window_rows(batches[0])
+        held: list[RowBatch] = []
+        units: list[Unit] = []
+        for unit in shuffling.order(found.units(rows), order.seed, order.epoch, _BATCHES):
+            held += found.rows(unit, *self._numbers)
+            units.append(unit)
+            if sum(batch.rows for batch in held) >= rows:
+                yield from self._window(number, held, frozenset(units))
+                held, units = [], []
+        if held:
+            yield from self._window(number, held, frozenset(units))
+
+    def _window(self, number: int, held: Sequence[RowBatch], units: frozenset[Unit] = frozenset()) -> Batches:
+        """The rows of a window in an order of their identities, or in a random order if they have none."""
+        numbers = (*self._numbers, number) if number else self._numbers
+        rows = sum(batch.rows for batch in held)
+        self._arrived += rows
+        known = [batch.identities for batch in held if batch.identities is not None]
+        if not known:
+            self._windows += 1
+            yield from _pieces(held, shuffling.permutation(rows, *numbers, self._windows))
+            return
+        identities = np.concatenate(known)
+        priorities = shuffling.priorities(identities[:, 0], *numbers)
+        indices = np.argsort(priorities)
+        if not number:
+            if self._resumption.used:
+                indices = indices[~self._resumption.find(identities)[indices]]
+            if len(indices):
+                found = [] if units else [run for batch in held for run in emission.runs(batch)]
+                self._emission.add_window(len(indices), priorities[indices], found, units)
+        yield from _pieces(held, indices)
+
+    def _window_rows(self, first: RowBatch) -> int:
+        window = self._epoch.order.window
+        if not window:
+            window = shuffling.window_of(first.records)
+            self._epoch.set_window(window)
+        return window
 
     def _base_batches(self) -> tuple[RowBatch, ...]:
-        """All batches of the base epoch; read again if they are not cached any more."""
-        base = self._epoch.order.base
-        if self._snapshot is None or self._snapshot.epoch != base:
-            self._snapshot = Snapshot(tuple(self._read(base)), base, None)
-        return self._snapshot.batches
+        """All rows; read again if they are not cached any more."""
+        base, snapshot = self._epoch.order.base, self._snapshot
+        if snapshot is None or (snapshot.epoch != base and not _has_identities(snapshot.batches)):
+            self._snapshot = snapshot = Snapshot(tuple(self._read(base)), base, None)
+        return snapshot.batches
 
     def _cached_or_read(self, epoch: int) -> Batches:
         """The batches in the order of an epoch, from memory if they are cached."""
         target = self._epoch.target
         snapshot = self._snapshot or (target.snapshots.get(target.name) if target else None)
         if snapshot is not None and (self._epoch.order.window is None or snapshot.epoch == epoch):
-            return (batch for batch in _from(snapshot.batches, self._epoch.order.start.rows))
+            batches = snapshot.batches
+            if self._epoch.order.window is None:
+                batches = tuple(with_later_rows(batches))
+            return (batch for batch in _from(batches, self._epoch.order.start.rows))
         return self._read(epoch)
 
     def _read(self, epoch: int) -> Batches:
@@ -383,6 +522,25 @@ class _EpochPass:
         step = max(1, ZEROS_BYTES // max(1, zeros(self._epoch.zeros, 1).nbytes))
         for begin in range(0, rows, step):
             yield RowBatch(zeros(self._epoch.zeros, min(step, rows - begin)), None, False)
+
+
+def _has_identities(batches: Sequence[RowBatch]) -> bool:
+    return bool(batches) and all(batch.identities is not None for batch in batches)
+
+
+def _pieces(window: Sequence[RowBatch], indices: Array) -> Batches:
+    for records in shuffling.pieces([batch.records for batch in window], indices):
+        yield RowBatch(records)
+
+
+def _after(batches: Batches, rows: int) -> Batches:
+    """The rows after a number of them."""
+    with closing(batches):
+        for batch in batches:
+            left = min(rows, batch.rows)
+            rows -= left
+            if left < batch.rows:
+                yield batch.slice(left, batch.rows - left)
 
 
 def _from(batches: Sequence[RowBatch], begin: int) -> Sequence[RowBatch]:

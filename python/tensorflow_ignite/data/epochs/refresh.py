@@ -53,7 +53,7 @@ def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[Ro
         if len(gone_here) < batch.rows:
             kept.append(_without(newer, gone_here))
     if put is not None and rest.any():
-        kept.append(put if rest.all() else _selected(put, np.flatnonzero(rest)))
+        kept.append(_by_partition(put, np.flatnonzero(rest)))
     kept += [batch for batch in rows if batch.identities is None]
     return _merged(kept)
 
@@ -126,14 +126,14 @@ def _without(batch: RowBatch, indices: Array) -> RowBatch:
         return batch
     keep = np.ones(batch.rows, bool)
     keep[indices] = False
-    return _selected(batch, np.flatnonzero(keep))
+    return batch.take(np.flatnonzero(keep))
 
 
-def _selected(batch: RowBatch, indices: Array) -> RowBatch:
-    assert batch.identities is not None
-    return replace(
-        batch, records=batch.records.take(pa.array(indices)), arrays=None, identities=batch.identities[indices]
-    )
+def _by_partition(put: RowBatch, indices: Array) -> RowBatch:
+    """Further rows, of which those of a partition lie together; no stream has brought them in its order."""
+    assert put.identities is not None
+    order = np.argsort(put.identities[indices, 1] & PARTITION_MASK, kind="stable")
+    return replace(put.take(indices[order]), partitions=frozenset())
 
 
 def joined(batches: Sequence[RowBatch]) -> RowBatch | None:

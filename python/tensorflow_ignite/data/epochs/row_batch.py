@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ class RowBatch:
         arrays: The rows as arrays for TensorFlow; None: not converted yet.
         real: Whether these are rows of the cache; filler rows have weight 0.
         identities: What identifies each row; None: not known.
-        partitions: The partitions that the rows are of, if they are not identified.
+        partitions: The partitions of the stream that has brought the rows; empty: they were put later.
     """
 
     records: pa.RecordBatch
@@ -40,8 +40,19 @@ class RowBatch:
         identities = 0 if self.identities is None else self.identities.nbytes
         return int(self.records.get_total_buffer_size()) + texts + identities
 
+    @property
+    def num_rows(self) -> int:
+        """Number of rows, as record batches have it."""
+        return self.rows
+
     def slice(self, begin: int, rows: int) -> RowBatch:
-        """A part of the rows; the same object if these are all rows."""
+        """A part of the rows, as views; the same object if these are all rows."""
         if begin == 0 and rows >= self.rows:
             return self
-        return RowBatch(self.records.slice(begin, rows), None, self.real)
+        identities = None if self.identities is None else self.identities[begin : begin + rows]
+        return replace(self, records=self.records.slice(begin, rows), arrays=None, identities=identities)
+
+    def take(self, indices: Array) -> RowBatch:
+        """The rows at indices, in new memory."""
+        identities = None if self.identities is None else self.identities[indices]
+        return replace(self, records=self.records.take(pa.array(indices)), arrays=None, identities=identities)

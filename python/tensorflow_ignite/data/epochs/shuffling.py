@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from tensorflow_ignite.data.epochs.cutting import groups
+from tensorflow_ignite.data.epochs.tensors import Array
 
 # Limits of a window whose number of rows the caller does not give.
 WINDOW_BYTES = 64 << 20
 WINDOW_ROWS = 65_536
 
+# Another random number for the same row.
+_PARTS = 3
+
 # Size of a batch of shuffled rows, in bytes, about.
 PIECE_BYTES = 4 << 20
 
 _T = TypeVar("_T")
+_UNSIGNED = np.uint64
 
 
 def order(items: Sequence[_T], seed: int, *numbers: int) -> list[_T]:
@@ -25,38 +29,48 @@ def order(items: Sequence[_T], seed: int, *numbers: int) -> list[_T]:
     return [items[index] for index in _random(seed, *numbers).permutation(len(items))]
 
 
-def windows(batches: Iterable[pa.RecordBatch], rows: int, seed: int, *numbers: int) -> Iterator[pa.RecordBatch]:
-    """The same rows, shuffled within each window.
+def priorities(identities: Array, *numbers: int) -> Array:
+    """Random numbers that decide the order of rows, whatever other rows there are: uint64, one for each row.
 
     Args:
-        batches: Record batches of one schema.
-        rows: Number of rows of a window; 0: determined by WINDOW_BYTES, WINDOW_ROWS and the size of the first batch.
-        seed: Determines the order, together with ``numbers``.
-        numbers: Further numbers, such as that of the epoch.
-
-    Yields:
-        Batches of at most about PIECE_BYTES, each in new memory.
+        identities: The first numbers of the rows' identities; int64.
+        numbers: Determine the order: a seed, the number of an epoch.
     """
-    random = _random(seed, *numbers)
-
-    def window(first: pa.RecordBatch) -> int:
-        return rows or max(1, min(WINDOW_ROWS, WINDOW_BYTES // _row_bytes(first)))
-
-    for held in groups(batches, window):
-        yield from _permuted(held, random)
-        # Its memory is free while the next window is read.
-        del held
+    salt = np.random.SeedSequence(numbers).generate_state(1, _UNSIGNED)[0]
+    # The last steps of SplitMix64.
+    mixed: Array = identities.view(_UNSIGNED) ^ salt
+    mixed = (mixed ^ (mixed >> _UNSIGNED(30))) * _UNSIGNED(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> _UNSIGNED(27))) * _UNSIGNED(0x94D049BB133111EB)
+    mixed ^= mixed >> _UNSIGNED(31)
+    return mixed
 
 
-def _permuted(held: list[pa.RecordBatch], random: np.random.Generator) -> Iterator[pa.RecordBatch]:
-    whole = pa.concat_batches(held) if len(held) > 1 else held[0]
-    indices = random.permutation(whole.num_rows)
+def buckets(identities: Array, parts: int, *numbers: int) -> Array:
+    """A number below ``parts``, a power of two, for each row, which its identity and the numbers determine."""
+    found: Array = priorities(identities, *numbers, _PARTS) & _UNSIGNED(parts - 1)
+    return found
+
+
+def window_of(first: pa.RecordBatch) -> int:
+    """Rows of a window whose number the caller does not give, by the size of the first batch of rows."""
+    return max(1, min(WINDOW_ROWS, WINDOW_BYTES // _row_bytes(first)))
+
+
+def pieces(window: Sequence[pa.RecordBatch], indices: Array) -> Iterator[pa.RecordBatch]:
+    """Rows of a window in the order of indices, as batches of at most about PIECE_BYTES, each in new memory."""
+    whole = pa.concat_batches(window) if len(window) > 1 else window[0]
     step = max(1, PIECE_BYTES // _row_bytes(whole))
     # A slice of a multiple of 64 rows begins at a multiple of 64 bytes for every type, so TensorFlow need not copy it.
     step -= step % 64 if step > 64 else 0
     for begin in range(0, len(indices), step):
         # Each call of take() returns memory that begins at a multiple of 64 bytes.
         yield whole.take(pa.array(indices[begin : begin + step]))
+
+
+def permutation(rows: int, *numbers: int) -> Array:
+    """A random order of rows that have no identity."""
+    order: Array = _random(*numbers).permutation(rows)
+    return order
 
 
 def _row_bytes(batch: pa.RecordBatch) -> int:

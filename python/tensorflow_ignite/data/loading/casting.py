@@ -130,7 +130,11 @@ class Casting:
         if column.type == field.type:
             return column
         try:
-            return _stored(column).cast(field.type)
+            stored = _stored(column)
+            result = stored.cast(field.type)
+            if makes_booleans(stored.type, field.type) and not result.cast(stored.type).equals(stored):
+                raise ValueError("a number that is neither 0 nor 1 is no truth value")
+            return result
         except (pa.ArrowException, ValueError) as error:
             raise errors.UnsupportedTypeError(
                 f"column {field.name!r} of type {column.type} cannot be loaded as {field.type}: {error} (batch "
@@ -210,6 +214,14 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if types.is_struct(kind):
         return pa.struct([field.with_type(_plain(field.type)) for field in kind])
     return kind
+
+
+def makes_booleans(kind: pa.DataType, other: pa.DataType) -> bool:
+    """Whether a cast would make booleans of numbers, of which Arrow takes each but 0 for True."""
+    while types.is_nested(kind) and types.is_nested(other) and kind.num_fields == other.num_fields == 1:
+        kind, other = kind.field(0).type, other.field(0).type
+    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(is_number and types.is_boolean(other))
 
 
 def _same(kind: pa.DataType, other: pa.DataType) -> bool:

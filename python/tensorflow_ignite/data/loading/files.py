@@ -14,7 +14,7 @@ from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import csv_files, json_files
-from tensorflow_ignite.data.loading.casting import Casting
+from tensorflow_ignite.data.loading.casting import Casting, makes_booleans
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
 from tensorflow_ignite.data.loading.source import Source, shown
 
@@ -175,6 +175,11 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
         # Files may differ in the types that the caller gives.
         wanted = {name for name, kind in casting.types.items() if kind is not None}
         given = [casting.field(field) if field.name in wanted else field for field in found.schema]
+        # Arrow would make True of 2; the cast of a batch refuses it.
+        given = [
+            field if makes_booleans(field.type, new.type) else new
+            for field, new in zip(found.schema, given, strict=True)
+        ]
         found = _dataset(files, pa.schema(given, found.schema.metadata), files.kind)
         rows = found.count_rows()
         scanner = found.scanner(
@@ -239,10 +244,11 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
         _require_alike(found)
         if any(pa.types.is_binary(column.type) for column in found.schema if column.name not in casting.names):
             raise csv_files.not_decoded(files.source, files.paths[0], options)
-        numbers = csv_files.Numbers(found.schema, casting.names, options)
+        read = _with_types_of_later_files(found)
+        numbers = csv_files.Numbers(read, casting.names, options)
         schema = _types(numbers.schema, casting)
         inferred = pa.schema(
-            [found.schema.field(name) if name in numbers.names else schema.field(name) for name in schema.names]
+            [read.field(name) if name in numbers.names else schema.field(name) for name in schema.names]
         )
         typed = _dataset(files, schema, form)
         scanner = typed.scanner(batch_size=_batch_rows(typed, 0), batch_readahead=2, fragment_readahead=1)
@@ -300,6 +306,23 @@ def _dataset(files: Files, schema: pa.Schema | None, form: str | arrow.FileForma
     )
 
 
+def _with_types_of_later_files(found: arrow.Dataset) -> pa.Schema:
+    """The schema of the first file; a column without a value in it has the type of the first file that has one."""
+    schema = found.schema
+    for fragment in found.get_fragments():
+        if not any(pa.types.is_null(kind) for kind in schema.types):
+            break
+        other = fragment.physical_schema
+        schema = pa.schema(
+            [
+                other.field(field.name) if pa.types.is_null(field.type) and field.name in other.names else field
+                for field in schema
+            ],
+            schema.metadata,
+        )
+    return schema
+
+
 def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
     """The schema with the requested types, so that Arrow does not infer these from the text; empty columns are text."""
     names = set(casting.names)
@@ -309,7 +332,7 @@ def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
             field = casting.field(field)
         elif pa.types.is_null(field.type):
             _log.warning(
-                "column %r is empty at the begin of the first file, so its type is not known: it is loaded as text. "
+                "column %r is empty at the begin of each file, so its type is not known: it is loaded as text. "
                 "Give another type with schema= (--schema %s=float64)",
                 field.name,
                 field.name,

@@ -119,7 +119,7 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
         reader = cursors.arrow_reader(data)
         if reader is not None:
             return _open(reader, casting, batched, csv)
-        return _of_batches(cursors.batches(data), casting)
+        return _of_batches(cursors.batches(data, casting.names), casting)
     if _is_of_hugging_face(data):
         return _of_batches(data.with_format("arrow").iter(BATCH_ROWS), casting)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):

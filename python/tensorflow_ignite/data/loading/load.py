@@ -102,7 +102,8 @@ def load(
             "encoding": "cp1252", "null_values": ["", "NA"]}``. Without it, columns are separated by commas (in
             ``.tsv`` by tabs), the first line names them, and the text is UTF-8. ``null_values`` are null in columns of
             text, too.
-        progress: Called with a :class:`Progress` while rows are stored; or True for a bar on a terminal.
+        progress: Called with a :class:`Progress` while rows are stored; or True for a bar on a terminal. Its error ends
+            the load; after the last rows were sent, it is raised when all of them are stored.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         credentials: As for :func:`tensorflow_ignite.dataset`.
 

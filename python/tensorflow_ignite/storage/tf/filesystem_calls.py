@@ -10,6 +10,7 @@ import contextlib
 import gc
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +21,7 @@ from tensorflow_ignite.errors import (
     StoredFileNotFoundError,
     StoredNotADirectoryError,
 )
-from tensorflow_ignite.storage import paths
+from tensorflow_ignite.storage import gc_pause, paths
 from tensorflow_ignite.storage.tf import patterns, statuses
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from tensorflow_ignite.storage.info import FileInfo
     from tensorflow_ignite.storage.reader import Reader
     from tensorflow_ignite.storage.writer import Writer
+
+# How TensorFlow and TensorBoard name event files.
+_EVENTS = ".tfevents."
+SECONDS_BETWEEN_PUBLICATIONS = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -172,7 +177,8 @@ class FileSystemCalls:
     def open_writer(self, url: str, mode: Literal["w", "a"]) -> _OpenWriter:
         """Opens a file for writing; makes missing directories, as object stores and every other writer here do."""
         files, path = self._at(url)
-        return _OpenWriter(files.open_writer(path, mode, parents=True))
+        writer = files.open_writer(path, mode, parents=True)
+        return _EventWriter(writer) if _EVENTS in path.rpartition("/")[2] else _OpenWriter(writer)
 
     def position_of(self, opened: _OpenWriter) -> int:
         """Position of the next byte that is written."""
@@ -192,10 +198,11 @@ class FileSystemCalls:
         """Makes all bytes written so far visible."""
         if opened.failure is not None:
             raise opened.failure
-        opened.writer.publish()
+        opened.publish()
 
     def close_writer(self, opened: _OpenWriter) -> None:
         """Publishes and ends the writer; a writer that has failed is abandoned."""
+        opened.cancel()
         if opened.failure is not None:
             opened.writer.abandon()
             raise opened.failure
@@ -253,6 +260,67 @@ class _OpenWriter:
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
         self.failure: BaseException | None = None
+
+    def publish(self) -> None:
+        """Makes all bytes written so far visible."""
+        self.writer.publish()
+
+    def cancel(self) -> None:
+        """Publishes nothing more by itself; the writer is about to be closed."""
+
+
+class _EventWriter(_OpenWriter):
+    """A writer of an event file: a thread publishes it, at most once a second, and no flush waits for that.
+
+    Keras flushes the event files of its TensorBoard callback before each step if it writes some of the steps. Only the
+    first worker has them, so all workers would wait for the answers of the cluster.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        super().__init__(writer)
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._is_published = False
+        self._next = 0.0
+        # Of the thread; the next flush raises it.
+        self._error: BaseException | None = None
+
+    def publish(self) -> None:
+        with self._lock:
+            error, self._error = self._error, None
+            if error is None and self._is_published:
+                if self._timer is None:
+                    self._timer = threading.Timer(max(0.0, self._next - time.monotonic()), self._publish_now)
+                    self._timer.name, self._timer.daemon = "tensorflow-ignite events", True
+                    self._timer.start()
+                return
+        if error is not None:
+            raise error
+        # TensorFlow expects that the file exists after its first flush.
+        self.writer.publish()
+        self._is_published = True
+        self._next = time.monotonic() + SECONDS_BETWEEN_PUBLICATIONS
+
+    def _publish_now(self) -> None:
+        # A call of TensorFlow may wait for the writer.
+        with gc_pause.paused():
+            with self._lock:
+                self._timer = None
+                self._next = time.monotonic() + SECONDS_BETWEEN_PUBLICATIONS
+            if self.failure is not None:
+                return
+            try:
+                self.writer.publish()
+            except ValueError:
+                pass  # it was closed meanwhile, which has published all
+            except Exception as error:
+                with self._lock:
+                    self._error = error.with_traceback(None)
+
+    def cancel(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
 
 
 def _entries(files: Files, path: str) -> list[FileInfo]:

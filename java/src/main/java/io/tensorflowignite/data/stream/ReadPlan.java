@@ -119,7 +119,8 @@ public final class ReadPlan {
     selection = KeySelection.of(command, sql != null, identity::high);
     selected = command.getPositionsOnly() ? List.of() : select(schemas, types);
     List<CacheColumn> whole = command.getDeletions() ? withDeletions() : selected;
-    columns = command.getPositions() && sql == null ? identity.addTo(whole) : whole;
+    boolean identified = command.getPositions() || command.getIdentities();
+    columns = identified && sql == null ? identity.addTo(whole) : whole;
   }
 
   private List<CacheColumn> select(SchemaResolver schemas, RequestedTypes types) {

@@ -1,0 +1,72 @@
+"""Where the input of a training stands within an epoch: a part of its checkpoint, which another process continues."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from tensorflow_ignite.data.epochs.epoch import Resumption
+from tensorflow_ignite.data.epochs.used_rows import UsedRows
+
+
+@dataclass(frozen=True)
+class InputPosition:
+    """The position of one worker in the rows of one dataset.
+
+    Attributes:
+        cache: Name of the cache.
+        selection: A digest of what decides which rows the dataset has.
+        epoch: Number of the epoch.
+        seed: Determines the order of its rows.
+        base: As of :class:`RowOrder`; -1 also before the epoch has begun.
+        start: Where the epoch begins, as of :class:`EpochStart`.
+        digest: Of the plan by which the worker reads.
+        window: Number of rows that are shuffled together; 0: not known yet.
+        rows: Number of rows of the epoch that the worker has used, those that fill it among them.
+        filled: Number of those that fill it.
+        used: The rows of the epoch that were used; empty: rows are not identified, or none was used.
+        elements: Number of elements of the training's dataset that were used, where their rows are not known.
+    """
+
+    cache: str
+    selection: str
+    epoch: int
+    seed: int
+    base: int
+    start: int
+    digest: tuple[int, int] = (0, 0)
+    window: int = 0
+    rows: int = 0
+    filled: int = 0
+    used: tuple[UsedRows, ...] = field(default=(), repr=False)
+    elements: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """The position as values of JSON."""
+        used = [base64.b64encode(part.to_bytes()).decode() for part in self.used]
+        return {**asdict(replace(self, used=())), "used": used}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> InputPosition:
+        """The position of :meth:`to_json`."""
+        used = tuple(UsedRows.from_bytes(base64.b64decode(part)) for part in values["used"])
+        return cls(**{**values, "digest": tuple(values["digest"]), "used": used})
+
+    def of_other_worker(self) -> InputPosition:
+        """The beginning of the same epoch, for a process that has had none of its rows."""
+        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0)
+
+    def resumption(self, others: Sequence[InputPosition]) -> Resumption | None:
+        """What is left out of the epoch: what this worker and others have used; None: nothing."""
+        used: list[UsedRows] = []
+        for part in (part for each in (self, *others) for part in each.used):
+            same = next((number for number, other in enumerate(used) if other.numbers == part.numbers), None)
+            if same is None:
+                used.append(part)
+            else:
+                used[same] = used[same].union(part)
+        if not self.rows and not used:
+            return None
+        return Resumption(self.rows, self.filled, tuple(used))

@@ -1,0 +1,59 @@
+"""A dataset goes on where the workers of an earlier attempt have stood, whichever workers there are now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.request import Request
+from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.task import current
+
+
+def resume(request: Request, workers: Sequence[InputPosition | None]) -> None:
+    """Makes the next epoch of a dataset go on behind positions.
+
+    Args:
+        request: The dataset.
+        workers: The position of each worker of the attempt that has saved them; None: not known.
+
+    Raises:
+        InvalidRequestError: A position within an epoch is one of another cache, or of other rows.
+    """
+    known = [position for position in workers if position is not None]
+    for position in known:
+        _check(request, position)
+    readers.resume(request, _own(workers) or known[0].of_other_worker(), known)
+
+
+def is_read_as_before(request: Request, workers: Sequence[InputPosition | None]) -> bool:
+    """Whether this worker reads the partitions that it has read when its position was saved, from the same nodes."""
+    own = _own(workers)
+    return own is not None and readers.digest(request) == own.digest
+
+
+def _own(workers: Sequence[InputPosition | None]) -> InputPosition | None:
+    """The position of this worker; None: there were more or fewer workers."""
+    here = current()
+    index, count = (here.index, len(here.assignment)) if here.own_assignment is not None else (0, 1)
+    return workers[index] if len(workers) == count else None
+
+
+def _check(request: Request, position: InputPosition) -> None:
+    if not position.rows and not position.elements:
+        return
+    if position.cache != request.cache:
+        what = f"cache {position.cache!r}, and the script reads cache {request.cache!r}"
+    elif position.selection != request.selection:
+        what = (
+            f"other rows of cache {request.cache!r} than the script reads now (where=, sql=, partitions=, "
+            "validation_split= or since=)"
+        )
+    else:
+        return
+    raise InvalidRequestError(
+        f"{current().task} cannot resume: the position was saved within epoch {position.epoch} of {what}. Within an "
+        "epoch a training goes on with the rows that the epoch has not used yet. Read the same rows as before, or give "
+        "another checkpoint directory"
+    )

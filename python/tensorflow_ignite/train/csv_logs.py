@@ -1,0 +1,72 @@
+"""The files of Keras' ``CSVLogger``, which it empties at the begin of each ``fit``: after a restart they go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+
+def keep(callbacks: Iterable[Any]) -> list[Any]:
+    """Makes loggers append to their files, before ``fit`` begins.
+
+    Returns:
+        The loggers that would have emptied their files.
+    """
+    import tensorflow as tf
+
+    loggers = [each for each in callbacks if _is_logger(each) and not each.append]
+    for logger in loggers:
+        # That of an earlier fit, which may have appended.
+        logger.append_header = True
+    kept = [logger for logger in loggers if tf.io.gfile.exists(logger.filename)]
+    for logger in kept:
+        logger.append = True
+    return kept
+
+
+def begin(loggers: Iterable[Any], epoch: int | None) -> None:
+    """Leaves the epochs before that with which ``fit`` goes on in the files; a ``fit`` that begins anew empties them.
+
+    Args:
+        loggers: The result of `keep`, after their begin.
+        epoch: Number of finished epochs; None: ``fit`` begins anew.
+    """
+    for logger in loggers:
+        if epoch is None:
+            logger.append_header, logger.append = True, False
+            _reopen(logger)
+            continue
+        _remove_after(logger, epoch)
+        logger.append = False
+
+
+def _is_logger(callback: Any) -> bool:
+    return any(
+        kind.__name__ == "CSVLogger" and kind.__module__.partition(".")[0] in ("keras", "tf_keras")
+        for kind in type(callback).__mro__
+    )
+
+
+def _remove_after(logger: Any, epoch: int) -> None:
+    """Removes the lines of epochs that are trained again, since the checkpoint is an earlier one."""
+    import tensorflow as tf
+
+    with tf.io.gfile.GFile(logger.filename, "r") as file:
+        text = file.read()
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=logger.sep))
+    left = [row for row in rows if row and not (row[0].isdecimal() and int(row[0]) >= epoch)]
+    if left == rows:
+        return
+    logger.csv_file.close()
+    with tf.io.gfile.GFile(logger.filename, "w") as file:
+        lines = io.StringIO(newline="")
+        csv.writer(lines, delimiter=logger.sep).writerows(left)
+        file.write(lines.getvalue())
+    _reopen(logger)
+
+
+def _reopen(logger: Any) -> None:
+    logger.csv_file.close()
+    logger.on_train_begin()

@@ -1,0 +1,44 @@
+"""Batches without rows of a column of lists, which Keras 3 makes dense for an input of a known shape.
+
+The last batch of an epoch is divided among the workers, and may leave one of them without rows. The width of a dense
+batch is the length of its longest list, so one without rows would be 0 wide, and no layer would take it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+
+def correct(functional: ModuleType) -> None:
+    """Gives batches without rows the shape of the model's input.
+
+    Args:
+        functional: The module ``keras.src.models.functional``, of which the package calls this once.
+    """
+    kind: Any = functional.Functional
+    original = getattr(kind, "_convert_inputs_to_tensors", None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def convert(self: Any, flat_inputs: Sequence[Any]) -> Any:
+        inputs = [
+            given if getattr(expected, "ragged", False) else _dense(given, expected.shape)
+            for given, expected in zip(flat_inputs, self._inputs, strict=False)
+        ]
+        return original(self, [*inputs, *flat_inputs[len(inputs) :]])
+
+    kind._convert_inputs_to_tensors = convert
+
+
+def _dense(given: Any, shape: Sequence[int | None]) -> Any:
+    """Lists of an input of known length as Keras makes them dense, but for a batch without rows; else the argument."""
+    import tensorflow as tf
+
+    if not isinstance(given, tf.RaggedTensor) or None in shape[1:] or given.shape.rank != len(shape):
+        return given
+    dense = given.to_tensor()
+    return tf.reshape(dense, tf.where(tf.equal(given.nrows(), 0), [0, *shape[1:]], tf.shape(dense)))

@@ -1,0 +1,194 @@
+"""The rows of ``fit``: its first epoch begins at any step, and what it reads is known to a CheckpointCallback."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from tensorflow_ignite.train.training_input import TrainingInput
+
+
+class FitInput:
+    """What one ``fit`` reads.
+
+    Attributes:
+        rows: Its dataset; None before it is known, and for other data.
+        steps_left_out: Steps at the beginning of its first epoch that are left out, as ``fit`` counts them.
+        elements_left_out: Elements of its first iterator that are left out.
+    """
+
+    def __init__(self) -> None:
+        """Knows nothing yet."""
+        self.rows: TrainingInput | None = None
+        self.steps_left_out = 0
+        self.elements_left_out = 0
+        self._is_claimed = False
+
+    def claim(self) -> bool:
+        """Whether what ``fit`` is about to iterate over is for its training: the first thing that it iterates over."""
+        is_first, self._is_claimed = not self._is_claimed, True
+        return is_first
+
+    def take(self, dataset: Any, strategy: Any, *, is_continuous: bool) -> None:
+        """Takes the dataset of the training."""
+        self.rows = TrainingInput(dataset, strategy, is_continuous=is_continuous)
+
+    def begin(self) -> None:
+        """An iterator is about to be made."""
+        if self.rows is not None:
+            self.rows.begin()
+
+    def leave_out(self, iterator: Any) -> None:
+        """Leaves elements of the first iterator out."""
+        count, self.elements_left_out = self.elements_left_out, 0
+        for _ in range(count):
+            if next(iterator, None) is None:
+                return
+        if count and self.rows is not None:
+            self.rows.add(count)
+
+
+_current: ContextVar[FitInput | None] = ContextVar("tensorflow_ignite_fit_input", default=None)
+# On what a fit iterates over: its FitInput.
+_OF_FIT = "_tensorflow_ignite_fit_input"
+
+
+def current() -> FitInput:
+    """What the ``fit`` reads that runs in this thread."""
+    return _current.get() or FitInput()
+
+
+def _noted(fit: Any) -> Any:
+    @functools.wraps(fit)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        token = _current.set(FitInput())
+        try:
+            return fit(*args, **kwargs)
+        finally:
+            _current.reset(token)
+
+    return call
+
+
+def start_at(model: Any, epoch: int, batch: int) -> None:
+    """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch, without a call of a callback.
+
+    Args:
+        model: The model that is being fitted.
+        epoch: Number of finished epochs.
+        batch: Number of finished batches of the next epoch.
+    """
+    keras = sys.modules.get("keras")
+    if keras is not None and isinstance(model, keras.Model):
+        model._initial_epoch = epoch
+        current().steps_left_out = batch // model.steps_per_execution
+        return
+    # `fit` of tf_keras gets its start position from this object.
+    model._training_state = SimpleNamespace(
+        maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
+    )
+
+
+def correct_keras3(trainer: ModuleType) -> None:
+    """Makes ``fit`` of Keras 3 begin at a step, and note its iterators.
+
+    Args:
+        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+    """
+    module: Any = trainer
+    module.TensorFlowTrainer.fit = _noted(module.TensorFlowTrainer.fit)
+    kind = module.TFEpochIterator
+    init, enumerate_iterator, get_iterator = kind.__init__, kind._enumerate_iterator, kind._get_iterator
+
+    @functools.wraps(init)
+    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        fit = _current.get()
+        # Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
+        is_for_training = fit is not None and fit.claim()
+        init(self, *args, **kwargs)
+        if fit is not None and is_for_training:
+            fit.take(self._distributed_dataset, self._distribute_strategy, is_continuous=bool(self.steps_per_epoch))
+            setattr(self, _OF_FIT, fit)
+
+    @functools.wraps(get_iterator)
+    def noted_get_iterator(self: Any) -> Any:
+        fit = getattr(self, _OF_FIT, None)
+        if fit is not None:
+            fit.begin()
+        return get_iterator(self)
+
+    @functools.wraps(enumerate_iterator)
+    def from_first_step(self: Any) -> Iterator[Any]:
+        fit, steps = getattr(self, _OF_FIT, None), enumerate_iterator(self)
+        if fit is None:
+            yield from steps
+            return
+        if not self.steps_per_epoch and self._num_batches and fit.rows:
+            # After its last step Keras makes an iterator that nobody uses, which would begin an epoch.
+            steps = itertools.islice(steps, -(-self._num_batches // self.steps_per_execution))
+        left_out, fit.steps_left_out = fit.steps_left_out, 0
+        for step in itertools.islice(steps, left_out, None):
+            fit.leave_out(step[2])
+            yield step
+
+    kind.__init__ = noted_init
+    kind._get_iterator = noted_get_iterator
+    kind._enumerate_iterator = from_first_step
+
+
+def correct_fit_of_tf_keras(training: ModuleType) -> None:
+    """Makes ``fit`` of Keras 2, in the package tf_keras, note what it reads.
+
+    Args:
+        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+    """
+    model: Any = training.Model
+    model.fit = _noted(model.fit)
+
+
+def correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
+    """Makes Keras 2, in the package tf_keras, note the iterators of a training, and make none that nobody uses.
+
+    Args:
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+    """
+    kind: Any = data_adapter.DataHandler
+    init, enumerate_epochs = kind.__init__, kind.enumerate_epochs
+
+    @functools.wraps(init)
+    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        import tensorflow as tf
+
+        fit = _current.get()
+        is_for_training = fit is not None and fit.claim()
+        init(self, *args, **kwargs)
+        if fit is not None and is_for_training:
+            is_continuous = not self._adapter.should_recreate_iterator()
+            fit.take(self._dataset, tf.distribute.get_strategy(), is_continuous=is_continuous)
+            setattr(self, _OF_FIT, fit)
+
+    @functools.wraps(enumerate_epochs)
+    def noted_epochs(self: Any) -> Iterator[Any]:
+        fit = getattr(self, _OF_FIT, None)
+        if fit is None or not fit.rows:
+            yield from enumerate_epochs(self)
+            return
+        with self._truncate_execution_to_epoch():
+            iterator = None
+            for epoch in range(self._initial_epoch, self._epochs):
+                if self._insufficient_data:
+                    break
+                if iterator is None or not fit.rows.is_continuous:
+                    fit.begin()
+                    iterator = iter(self._dataset)
+                    fit.leave_out(iterator)
+                yield epoch, iterator
+                self._adapter.on_epoch_end()
+
+    kind.__init__ = noted_init
+    kind.enumerate_epochs = noted_epochs

@@ -1,0 +1,245 @@
+"""What a training reads: where it stands after some steps, and where another process goes on.
+
+A step takes one element of a dataset of batches. How many rows these are is known if the dataset is made of
+:func:`tensorflow_ignite.dataset` by ``batch``, and by methods that make one element of one, such as ``map``.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from tensorflow_ignite.data import resuming
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.request import Request
+from tensorflow_ignite.task import current
+
+_log = logging.getLogger("tensorflow_ignite.train")
+
+# Methods of tf.data.Dataset that make one element of one.
+_ONE_OF_ONE = frozenset({"_MapDataset", "_ParallelMapDataset", "_PrefetchDataset", "_OptionsDataset", "_ZipDataset"})
+_BATCHES = frozenset({"_BatchDataset", "_ParallelBatchDataset"})
+
+
+class _Source(NamedTuple):
+    """Rows of a cache that a dataset has.
+
+    Attributes:
+        request: What is read.
+        rows: Number of rows of each element; 0: not known.
+        is_repeatable: Whether the same rows give the same elements again.
+    """
+
+    request: Request
+    rows: int
+    is_repeatable: bool
+
+
+class TrainingInput:
+    """The dataset of one training, as this process reads it.
+
+    Attributes:
+        is_continuous: Whether one iterator brings the rows of all epochs.
+        is_between_epochs: Whether the next step needs a new iterator.
+    """
+
+    def __init__(self, dataset: Any, strategy: Any, *, is_continuous: bool) -> None:
+        """Reads nothing.
+
+        Args:
+            dataset: A tf.data.Dataset of batches, or one that the strategy has distributed.
+            strategy: The tf.distribute.Strategy of the training.
+            is_continuous: Whether one iterator brings the rows of all epochs.
+        """
+        import tensorflow as tf
+
+        self.is_continuous = is_continuous
+        self.is_between_epochs = False
+        # Workers of parameter servers take batches at their own speed, and this process reads none.
+        coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+        original = getattr(dataset, "_original_dataset", dataset)
+        self._sources = [] if coordinated else _sources(original)
+        self._has_rows = all(source.rows for source in self._sources)
+        self._rows_of = _rows_of_steps(original, strategy) if self._sources else _whole
+        self._begins = [0] * len(self._sources)
+        self._done = 0
+        self._is_shared = False
+
+    def __bool__(self) -> bool:
+        """Whether it has rows of a cache."""
+        return bool(self._sources)
+
+    def reads_as(self, other: TrainingInput) -> bool:
+        """Whether it reads the same datasets as another one."""
+        return [each.request.name for each in self._sources] == [each.request.name for each in other._sources]
+
+    def begin(self) -> None:
+        """The training is about to make a new iterator."""
+        self._begins = self.begun_epochs()
+        self._done, self._is_shared = 0, False
+
+    def add(self, steps: int) -> None:
+        """The training has used so many elements."""
+        self._done += steps
+
+    @property
+    def has_known_rows(self) -> bool:
+        """Whether the number of rows of each step is known."""
+        return bool(self._sources) and self._has_rows
+
+    def begun_epochs(self) -> list[int]:
+        """Number of epochs of each source that have begun, by whatever iterator."""
+        return [readers.epochs(source.request) for source in self._sources]
+
+    def note_others(self, before: Sequence[int]) -> None:
+        """Another iterator, such as that of a validation, may have read the same dataset since ``begun_epochs``."""
+        self._is_shared = self._is_shared or self.begun_epochs() != list(before)
+
+    def positions(self) -> list[InputPosition] | None:
+        """Where the training stands in each cache; None: it is not known."""
+        begins = zip(self._sources, self._begins, strict=True)
+        if self.is_between_epochs and not self.is_continuous:
+            found = [readers.position(source.request, readers.epochs(source.request), 0) for source in self._sources]
+        elif self.is_continuous and self._is_shared:
+            # Which epochs were those of its own iterator?
+            return None
+        elif self._has_rows:
+            found = [
+                readers.position(
+                    source.request,
+                    begin,
+                    self._rows_of(
+                        source.rows, self._done, None if self.is_continuous else readers.total(source.request, begin)
+                    ),
+                    is_continuous=self.is_continuous,
+                )
+                for source, begin in begins
+            ]
+        elif not self.is_continuous and all(source.is_repeatable for source in self._sources):
+            found = [
+                position and replace(position, elements=self._done)
+                for source, begin in begins
+                for position in [readers.position(source.request, begin, 0)]
+            ]
+        else:
+            return None
+        known = [position for position in found if position is not None]
+        return known if len(known) == len(found) else None
+
+    def resume(self, workers: Sequence[Sequence[InputPosition] | None]) -> int | None:
+        """Makes the next iterator go on where those of all workers have stood.
+
+        Args:
+            workers: The positions of each worker of the attempt that has saved them; None: not known.
+
+        Returns:
+            The number of elements of that iterator that the caller must leave out; None: nothing is known of the
+            position, and the iterator begins an epoch.
+
+        Raises:
+            InvalidRequestError: A position within an epoch is one of another cache, or of other rows.
+        """
+        count = len(self._sources)
+        known = [positions for positions in workers if positions is not None]
+        if not count or not known or any(len(positions) != count for positions in known):
+            return None
+        left_out = max(position.elements for positions in known for position in positions)
+        if left_out and not all(
+            resuming.is_read_as_before(source.request, _of_source(workers, number))
+            for number, source in enumerate(self._sources)
+        ):
+            return None
+        for number, source in enumerate(self._sources):
+            resuming.resume(source.request, _of_source(workers, number))
+        return left_out
+
+    def ends(self) -> bool:
+        """Whether the epoch that :meth:`resume` has set has no row left; begins it."""
+        return all(readers.has_ended(source.request) for source in self._sources)
+
+
+def _of_source(workers: Sequence[Sequence[InputPosition] | None], number: int) -> list[InputPosition | None]:
+    return [None if positions is None else positions[number] for positions in workers]
+
+
+def _sources(dataset: Any) -> list[_Source]:
+    """The rows of caches that a dataset has, each with the number of rows of an element."""
+    found: list[_Source] = []
+    waiting: list[tuple[Any, int, bool]] = [(dataset, 1, True)]
+    while waiting:
+        each, rows, is_repeatable = waiting.pop(0)
+        mark = getattr(each, INPUT, None)
+        if mark is not None and mark[0] is not None:
+            request, size = mark
+            # An epoch with a fixed number of rows has all of them, also in TensorFlow's eyes.
+            found.append(_Source(request, 0 if request.rows >= 0 else rows * size, is_repeatable))
+            continue
+        kind = type(each).__name__
+        if kind in _BATCHES:
+            rows *= _batch_size(each)
+        elif kind not in _ONE_OF_ONE:
+            rows = 0
+        is_repeatable = is_repeatable and kind != "_ShuffleDataset"
+        # Other data than a tf.data.Dataset has no inputs.
+        if hasattr(each, "element_spec") and callable(getattr(each, "_inputs", None)):
+            waiting += [(inner, rows, is_repeatable) for inner in each._inputs()]
+    return found
+
+
+def _batch_size(dataset: Any) -> int:
+    import tensorflow as tf
+
+    size: Any = tf.get_static_value(dataset._batch_size)
+    return 0 if size is None else int(size)
+
+
+def _whole(rows: int, steps: int, total: int | None) -> int:
+    return rows * steps if total is None else min(rows * steps, total)
+
+
+def _rows_of_steps(dataset: Any, strategy: Any) -> Callable[[int, int, int | None], int]:
+    """How many rows of each worker's own so many steps take.
+
+    The arguments are the rows of an element, the steps, and all rows of the epoch, if they are known. They are known as
+    soon as a step takes a part of the last element, which may have fewer rows.
+    """
+    import tensorflow as tf
+
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return _whole
+    from tensorflow.python.data.experimental.ops import distribute
+
+    replicas, own = int(strategy.num_replicas_in_sync), len(strategy.extended.worker_devices)
+    if int(distribute.compute_batch_size(dataset)) < 0:
+        return functools.partial(rows_of_parts, replicas=replicas, own=own)
+
+    # TensorFlow cuts batches of these sizes in turn, whatever the sizes of elements are.
+    def rows_of(rows: int, steps: int, total: int | None) -> int:
+        sizes = distribute.batch_sizes_for_worker(rows, replicas // own, own, current().index).numpy().tolist()
+        parts = steps * own
+        return _whole(int(parts // replicas * rows + sum(sizes[: parts % replicas])), 1, total)
+
+    return rows_of
+
+
+def rows_of_parts(rows: int, steps: int, total: int | None, *, replicas: int, own: int) -> int:
+    """How many rows so many steps take, of elements that TensorFlow divides into equal parts for all replicas.
+
+    Args:
+        rows: Number of rows of each element but the last.
+        steps: Number of steps.
+        total: Number of rows of all elements; None: the last element is far.
+        replicas: Number of replicas, of all workers.
+        own: Number of replicas of this worker, each of which takes a part in a step.
+    """
+    elements, parts = divmod(steps * own, replicas)
+    if total is not None and elements * rows >= total - total % rows:
+        last = total % rows
+        parts += (elements - total // rows) * replicas
+        return total - last + min(last, -(-last // replicas) * parts)
+    return elements * rows + min(rows, -(-rows // replicas) * parts)

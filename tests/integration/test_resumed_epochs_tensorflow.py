@@ -1,0 +1,247 @@
+"""An epoch has each row once, whatever restarts: told by books of the keys of each step, which the script writes."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jobs import LIMIT, SCRIPTS, await_job
+
+import tensorflow_ignite as tfi
+from tensorflow_ignite.spec import Job
+from tensorflow_ignite.testing import LocalCluster
+
+tf = pytest.importorskip("tensorflow")
+
+from tensorflow.python.data.experimental.ops import distribute  # noqa: E402
+
+from tensorflow_ignite.train.training_input import rows_of_parts  # noqa: E402
+
+ROWS = 200
+
+Keys = dict[int, dict[int, list[list[int]]]]
+
+
+def load(cluster: LocalCluster, cache: str, rows: int = ROWS, partitions: int = 64) -> None:
+    numbers = np.arange(rows)
+    columns = {"id": numbers, "x": numbers.astype(np.float32), "y": numbers.astype(np.float32)}
+    tfi.load(cache, columns, key="id", if_exists="replace", backups=1, partitions=partitions, address=cluster.address)
+
+
+class Training:
+    """A job of the script, and its books."""
+
+    def __init__(self, client: tfi.Client, folder: Path, options: dict[str, Any], **job: Any) -> None:
+        """Submits it."""
+        folder.mkdir()
+        self.folder = folder
+        crashes = options.get("crashes", {})
+        self.handle = client.submit(
+            SCRIPTS / "book_of_rows.py",
+            cache=options["cache"],
+            args=[json.dumps(options), str(folder)],
+            max_crashes=len(crashes),
+            **job,
+        )
+
+    def end(self, attempts: int | None = None) -> Job:
+        """Waits for its end."""
+        found = self.handle.wait(LIMIT)
+        assert str(found.state) == "succeeded", self.handle.status.to_dict()
+        if attempts is not None:
+            assert len(found.attempts) == attempts
+        return found
+
+    def steps(self) -> Keys:
+        """The keys of each step of each epoch, one list a worker: those of the last attempt that made the step."""
+        found: dict[int, dict[int, list[tuple[int, list[int]]]]] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            attempt, worker = map(int, path.stem.split("-"))
+            for line in path.read_text().splitlines():
+                entry = json.loads(line)
+                of_step = found.setdefault(entry["step"], {})
+                of_step.setdefault(attempt, []).append((worker, [entry["epoch"], *entry["keys"]]))
+        kept: Keys = {}
+        for step, attempts in sorted(found.items()):
+            lines = [keys for _, keys in sorted(attempts[max(attempts)])]
+            kept.setdefault(lines[0][0], {})[step] = [keys for _, *keys in lines]
+        return kept
+
+    def epochs(self) -> list[list[int]]:
+        """The keys of each epoch, in their order."""
+        return [[key for lines in steps.values() for keys in lines for key in keys] for steps in self.steps().values()]
+
+
+@pytest.fixture
+def training(tmp_path: Path, client: tfi.Client) -> Callable[..., Training]:
+    def new(name: str, options: dict[str, Any], **job: Any) -> Training:
+        return Training(client, tmp_path / name, options, **job)
+
+    return new
+
+
+def assert_each_once(epochs: list[list[int]], rows: int = ROWS, count: int = 3) -> None:
+    assert len(epochs) == count
+    for epoch in epochs:
+        assert sorted(epoch) == list(range(rows))
+    assert len({tuple(epoch) for epoch in epochs}) == count
+
+
+def test_an_epoch_has_each_row_once_although_a_worker_ends_within_it(
+    cluster: LocalCluster, training: Callable[..., Training]
+) -> None:
+    load(cluster, "booked")
+    reading = {"shuffle": True, "seed": 7, "uneven": "pad"}
+    options = {"cache": "booked", "batch": 30, "epochs": 3, "reading": reading, "crashes": {1: 4, 2: 9}, "worker": 1}
+    crashed = training("crashed", options)
+    crashed.end(attempts=3)
+    assert_each_once(crashed.epochs())
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("replicas", "own"), [(2, 1), (3, 1), (4, 2), (6, 2)])
+@pytest.mark.parametrize("total", [0, 1, 5, 29, 30, 31, 64, 95])
+def test_the_rows_of_steps_are_those_that_tensorflow_gives_a_worker(total: int, replicas: int, own: int) -> None:
+    for rows in (4, 10, 30, 32):
+        elements = tf.data.Dataset.range(total).batch(rows)
+        sizes = [len(part) for part in distribute._LegacyRebatchDataset(elements, replicas).as_numpy_iterator()]
+        for step in range(1, -(-len(sizes) // own) + 1):
+            assert rows_of_parts(rows, step, total, replicas=replicas, own=own) == sum(sizes[: step * own])
+
+
+SINGLE = {"shuffle": True, "seed": 7}
+WAYS: dict[str, dict[str, Any]] = {
+    "keras": {"reading": SINGLE},
+    "tf_keras": {"reading": SINGLE, "keras": "tf_keras"},
+    "unshuffled": {"reading": {}},
+    "no-snapshot": {"reading": {**SINGLE, "snapshot": False}},
+    "small-windows": {"reading": {**SINGLE, "shuffle": 17}},
+    "no-seed": {"reading": {"shuffle": True}},
+    "condition": {"reading": {**SINGLE, "where": "x >= 0"}},
+    "exact": {"reading": {**SINGLE, "exact": True}},
+    "exact-tf_keras": {"reading": {**SINGLE, "exact": True}, "keras": "tf_keras"},
+    "other-methods": {"reading": SINGLE, "filters": True},
+    "continuous": {"reading": SINGLE, "steps": 20},
+    "continuous-tf_keras": {"reading": SINGLE, "steps": 20, "keras": "tf_keras"},
+    "loop": {"reading": SINGLE, "steps": 20, "loop": "tensorflow"},
+    "batches": {"reading": SINGLE, "loop": "batches"},
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", WAYS)
+def test_the_batches_of_one_process_are_those_without_restarts(
+    cluster: LocalCluster, training: Callable[..., Training], way: str
+) -> None:
+    """Ended in the middle of epochs, and at the ends of them."""
+    cache = "booked_by_one"
+    load(cluster, cache)
+    options = {"cache": cache, "batch": 10, "epochs": 3, **WAYS[way]}
+    crashes = {1: 4, 2: 5, 3: 20, 4: 33, 5: 40}
+    crashed = training("crashed", {**options, "crashes": crashes}, kind="one")
+    calm = training("calm", options, kind="one")
+    crashed.end(attempts=6)
+    calm.end(attempts=1)
+    if way == "no-seed":
+        for training_ in (crashed, calm):
+            assert_each_once(training_.epochs())
+    elif way == "unshuffled":
+        assert crashed.epochs() == calm.epochs()
+        assert [sorted(epoch) for epoch in calm.epochs()] == [list(range(ROWS))] * 3
+    else:
+        if "steps" not in options or way.startswith("continuous"):
+            assert_each_once(calm.epochs())
+        assert crashed.steps() == calm.steps()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("keras", ["keras", "tf_keras"])
+@pytest.mark.parametrize("uneven", ["repeat", "drop", "pad"])
+def test_the_batches_of_three_workers_are_those_without_restarts(
+    cluster: LocalCluster, training: Callable[..., Training], uneven: str, keras: str
+) -> None:
+    cache = "booked_by_three"
+    load(cluster, cache)
+    # 32 rows of three workers: steps of 11, 11 and 10 rows.
+    reading = {"shuffle": 50, "seed": 7, "uneven": uneven}
+    options = {"cache": cache, "batch": 32, "epochs": 3, "reading": reading, "keras": keras}
+    crashed = training("crashed", {**options, "crashes": {1: 3, 2: 6, 3: 10}, "worker": 2})
+    crashed.end(attempts=4)
+    calm = training("calm", options)
+    calm.end(attempts=1)
+    assert crashed.steps() == calm.steps()
+    if uneven == "pad":
+        assert_each_once(calm.epochs())
+
+
+@pytest.fixture
+def changing(nodes: LocalCluster) -> Iterator[str]:
+    """A cache whose rows above ROWS come and go, and whose others get new values, all the time."""
+    cache = "booked_while_it_changes"
+    load(nodes, cache)
+    ended, begun = threading.Event(), threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not ended.is_set():
+            numbers = np.array([number % ROWS, ROWS + number % 97])
+            columns = {"id": numbers, "x": numbers * 1.0, "y": numbers * 1.0}
+            tfi.load(cache, columns, key="id", if_exists="append", address=nodes.address)
+            number += 1
+            begun.set()
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    assert begun.wait(LIMIT)
+    yield cache
+    ended.set()
+    thread.join(LIMIT)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("snapshot", [True, False], ids=["snapshot", "no snapshot"])
+@pytest.mark.parametrize("shuffle", [None, 40], ids=["plain", "shuffled"])
+def test_an_epoch_goes_on_with_the_rows_of_a_dead_node_while_rows_change(
+    nodes: LocalCluster, changing: str, tmp_path: Path, shuffle: int | None, snapshot: bool
+) -> None:
+    reading = {"shuffle": shuffle, "seed": 7, "uneven": "pad", "snapshot": snapshot}
+    options = {"cache": changing, "batch": 12, "epochs": 3, "reading": reading, "seconds": 0.3}
+    with tfi.connect(nodes.address) as client:
+        running = Training(client, tmp_path / "books", options)
+        step = 5
+        for _ in range(2):
+            await_job(running.handle, lambda job: job.attempt is not None and job.attempt.checkpoint_step >= step)  # noqa: B023
+            nodes.kill_node(nodes.nodes[-1])
+            await_job(running.handle, lambda job: len(job.attempts) > 1)
+            nodes.start_node()
+            step += 12
+            break
+        running.end()
+    for epoch in running.epochs():
+        counts = Counter(key for key in epoch if key < ROWS)
+        assert set(counts) == set(range(ROWS))
+        assert set(counts.values()) == {1}
+
+
+@pytest.mark.full
+def test_a_position_within_an_epoch_of_other_rows_is_an_error_that_says_what_to_do(
+    cluster: LocalCluster, training: Callable[..., Training], client: tfi.Client
+) -> None:
+    load(cluster, "booked")
+    options = {"cache": "booked", "batch": 10, "epochs": 3, "reading": SINGLE, "crashes": {1: 4}}
+    first = training("first", options, kind="one", checkpoint_directory="ignite:///booked-elsewhere")
+    # One crash is not forgiven, so that the checkpoint stays within the epoch.
+    first.handle.wait(LIMIT)
+    other = {**options, "reading": {**SINGLE, "where": "x < 50"}, "crashes": {}}
+    second = training("second", other, kind="one", checkpoint_directory="ignite:///booked-elsewhere")
+    found = second.handle.wait(LIMIT)
+    assert str(found.state) == "failed"
+    text = "\n".join(line.text for line in second.handle.logs())
+    assert "the position was saved within epoch 0 of other rows of cache 'booked'" in text
+    assert "or give another checkpoint directory" in text

@@ -1,0 +1,160 @@
+"""What a resumed `fit` leaves out, with the iterators of Keras replaced by small ones."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite.train import fit_input
+
+STEPS = 6
+
+
+class _Rows:
+    """Counts what a training has begun and used."""
+
+    def __init__(self, dataset: Any, strategy: Any, *, is_continuous: bool) -> None:
+        self.is_continuous, self.begun, self.used = is_continuous, 0, 0
+
+    def begin(self) -> None:
+        self.begun, self.used = self.begun + 1, 0
+
+    def add(self, steps: int) -> None:
+        self.used += steps
+
+
+@pytest.fixture(autouse=True)
+def _rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_input, "TrainingInput", _Rows)
+
+
+def _keras3(during: Callable[[Any], None], executions: int = 1) -> None:
+    """Runs `fit` of a Keras 3 that has what is changed of it."""
+
+    class TFEpochIterator:
+        _num_batches = STEPS
+        _distribute_strategy = None
+        steps_per_execution = executions
+
+        def __init__(self, draw: Callable[[], object] = lambda: None) -> None:
+            # Keras draws a batch of a generator here.
+            draw()
+            self._distributed_dataset = list(range(STEPS))
+            self.steps_per_epoch = None
+            self.made = 0
+
+        def _get_iterator(self) -> list[int]:
+            self.made += 1
+            return self._distributed_dataset
+
+        def _enumerate_iterator(self) -> Iterator[Any]:
+            iterator = iter(self._get_iterator())
+            for step in range(0, STEPS, executions):
+                yield step, step + executions - 1, iterator
+            # One more, as Keras makes it.
+            self._get_iterator()
+
+    class TensorFlowTrainer:
+        _initial_epoch = 0
+        steps_per_execution = executions
+
+        def fit(self) -> None:
+            during(self)
+
+    trainer: Any = SimpleNamespace(TensorFlowTrainer=TensorFlowTrainer, TFEpochIterator=TFEpochIterator)
+    fit_input.correct_keras3(trainer)
+    model: Any = TensorFlowTrainer()
+    model.iterator = TFEpochIterator
+    model.fit()
+
+
+@pytest.mark.parametrize("executions", [1, 2])
+def test_only_the_first_epoch_of_a_resumed_fit_skips_steps(executions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begins = list(range(0, STEPS, executions))
+
+    def during(model: Any) -> None:
+        monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(Model=type(model)))
+        batches, validation = model.iterator(), model.iterator()
+        fit_input.start_at(model, 3, 4)
+        assert model._initial_epoch == 3
+        assert [step for step, *_ in validation._enumerate_iterator()] == begins
+        assert [step for step, *_ in batches._enumerate_iterator()] == [step for step in begins if step >= 4]
+        assert [step for step, *_ in batches._enumerate_iterator()] == begins
+
+    _keras3(during, executions)
+
+
+def test_elements_that_a_resumed_fit_leaves_out_are_taken_from_its_first_iterator() -> None:
+    def during(model: Any) -> None:
+        batches = model.iterator()
+        fit = fit_input.current()
+        fit.steps_left_out = fit.elements_left_out = 2
+        rows: Any = fit.rows
+        assert [(step, next(iterator)) for step, _, iterator in batches._enumerate_iterator()] == [
+            (step, step) for step in range(2, STEPS)
+        ]
+        assert (rows.begun, rows.used) == (1, 2)
+
+    _keras3(during)
+
+
+def test_a_training_makes_no_iterator_that_nobody_uses() -> None:
+    """It would begin an epoch, perhaps not on every worker."""
+
+    def during(model: Any) -> None:
+        batches = model.iterator()
+        for _ in range(3):
+            list(batches._enumerate_iterator())
+        assert batches.made == 3
+
+    _keras3(during)
+
+
+def test_rows_that_a_generator_predicts_with_are_not_those_of_the_training() -> None:
+    def during(model: Any) -> None:
+        inner: list[Any] = []
+        outer = model.iterator(draw=lambda: inner.append(model.iterator()))
+        list(inner[0]._enumerate_iterator())
+        rows: Any = fit_input.current().rows
+        assert rows.begun == 0
+        list(outer._enumerate_iterator())
+        assert rows.begun == 1
+
+    _keras3(during)
+    assert fit_input.current().rows is None
+
+
+@pytest.mark.parametrize("recreates", [True, False])
+def test_tf_keras_makes_the_iterators_that_it_uses(recreates: bool) -> None:
+    class DataHandler:
+        _initial_epoch, _epochs, _insufficient_data = 1, 4, False
+
+        def __init__(self) -> None:
+            self._adapter = SimpleNamespace(should_recreate_iterator=lambda: recreates, on_epoch_end=lambda: None)
+            self._dataset = list(range(STEPS))
+
+        def enumerate_epochs(self) -> Iterator[Any]:
+            raise AssertionError("that of Keras begins one epoch more")
+
+        def _truncate_execution_to_epoch(self) -> Any:
+            import contextlib
+
+            return contextlib.nullcontext()
+
+    class Model:
+        def fit(self) -> list[Any]:
+            handler = DataHandler()
+            fit = fit_input.current()
+            fit.elements_left_out = 2
+            epochs = [(epoch, next(iterator)) for epoch, iterator in handler.enumerate_epochs()]
+            rows: Any = fit.rows
+            return [epochs, rows.begun]
+
+    fit_input.correct_data_of_tf_keras(SimpleNamespace(DataHandler=DataHandler))  # type: ignore[arg-type]
+    fit_input.correct_fit_of_tf_keras(SimpleNamespace(Model=Model))  # type: ignore[arg-type]
+    found: Any = Model().fit()
+    assert found == ([[(1, 2), (2, 0), (3, 0)], 3] if recreates else [[(1, 2), (2, 3), (3, 4)], 1])
