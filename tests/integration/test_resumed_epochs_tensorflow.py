@@ -6,12 +6,16 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_job
+from pyignite.datatypes import LongObject
+from thin_client import thin_client
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.spec import Job
@@ -34,6 +38,12 @@ def load(cluster: LocalCluster, cache: str, rows: int = ROWS, partitions: int = 
     tfi.load(cache, columns, key="id", if_exists="replace", backups=1, partitions=partitions, address=cluster.address)
 
 
+def saved_step(job: Job) -> int:
+    """The step of the newest checkpoint of the present attempt."""
+    tasks = job.attempt.tasks if job.attempt else ()
+    return max([task.status.progress.checkpoint_step or 0 for task in tasks if task.status.progress], default=0)
+
+
 class Training:
     """A job of the script, and its books."""
 
@@ -45,7 +55,7 @@ class Training:
         self.handle = client.submit(
             SCRIPTS / "book_of_rows.py",
             cache=options["cache"],
-            args=[json.dumps(options), str(folder)],
+            args=[str(folder), json.dumps({"crashes": {}, **options})],
             max_crashes=len(crashes),
             **job,
         )
@@ -116,14 +126,15 @@ def test_the_rows_of_steps_are_those_that_tensorflow_gives_a_worker(total: int, 
 
 
 SINGLE = {"shuffle": True, "seed": 7}
-WAYS: dict[str, dict[str, Any]] = {
+BY_ONE: dict[str, dict[str, Any]] = {
     "keras": {"reading": SINGLE},
     "tf_keras": {"reading": SINGLE, "keras": "tf_keras"},
     "unshuffled": {"reading": {}},
-    "no-snapshot": {"reading": {**SINGLE, "snapshot": False}},
+    "no-snapshot": {"reading": {**SINGLE, "shuffle": 17, "snapshot": False}},
     "small-windows": {"reading": {**SINGLE, "shuffle": 17}},
     "no-seed": {"reading": {"shuffle": True}},
     "condition": {"reading": {**SINGLE, "where": "x >= 0"}},
+    "held-out": {"reading": {**SINGLE, "validation_split": 0.3, "subset": "training"}},
     "exact": {"reading": {**SINGLE, "exact": True}},
     "exact-tf_keras": {"reading": {**SINGLE, "exact": True}, "keras": "tf_keras"},
     "other-methods": {"reading": SINGLE, "filters": True},
@@ -132,52 +143,93 @@ WAYS: dict[str, dict[str, Any]] = {
     "loop": {"reading": SINGLE, "steps": 20, "loop": "tensorflow"},
     "batches": {"reading": SINGLE, "loop": "batches"},
 }
+# In the middle of epochs, and at the end of one.
+ENDS = {"batch": 10, "epochs": 3, "ends": [4, 20, 33]}
+# 32 rows of three workers: steps of 11, 11 and 10 rows.
+BY_THREE: dict[str, dict[str, Any]] = {
+    f"{uneven}-{keras}": {"reading": {"shuffle": 50, "seed": 7, "uneven": uneven}, "keras": keras}
+    for keras in ("keras", "tf_keras")
+    for uneven in ("repeat", "drop", "pad")
+} | {"loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7}}
+ENDS_OF_THREE = {"batch": 32, "epochs": 3, "ends": [3, 10]}
+
+Ways = dict[str, list[dict[str, dict[str, list[int]]]]]
+
+
+def in_ways(client: tfi.Client, folder: Path, cache: str, ways: dict[str, Any], **job: Any) -> Ways:
+    """Runs one job that trains in each way; what each worker has noted."""
+    options = {"cache": cache, "ways": ways}
+    script = SCRIPTS / "book_of_rows.py"
+    handle = client.submit(script, cache=cache, args=[str(folder), json.dumps(options)], max_crashes=0, **job)
+    # Many trainings, each of which saves after each step.
+    assert str(handle.wait(3 * LIMIT).state) == "succeeded", handle.status.to_dict()
+    return {name: [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-?.json"))] for name in ways}
+
+
+@pytest.fixture(scope="module")
+def by_one(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Ways:
+    load(cluster, "booked_by_one")
+    ways = {name: {**ENDS, **way} for name, way in BY_ONE.items()}
+    with tfi.connect(cluster.address) as client:
+        return in_ways(client, tmp_path_factory.mktemp("one"), "booked_by_one", ways, kind="one")
+
+
+@pytest.fixture(scope="module")
+def by_three(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Ways:
+    load(cluster, "booked_by_three")
+    ways = {name: {**ENDS_OF_THREE, **way} for name, way in BY_THREE.items()}
+    with tfi.connect(cluster.address) as client:
+        return in_ways(client, tmp_path_factory.mktemp("three"), "booked_by_three", ways)
+
+
+def epochs_of(workers: list[dict[str, list[int]]]) -> list[list[int]]:
+    """The keys of each epoch, in the order of steps."""
+    found: dict[int, list[int]] = {}
+    for step in sorted({int(step) for steps in workers for step in steps}):
+        for steps in workers:
+            epoch, *keys = steps[str(step)]
+            found.setdefault(epoch, []).extend(keys)
+    return list(found.values())
+
+
+def assert_equal_logs(found: dict[str, Any], way: str) -> None:
+    """Those of an epoch of Keras 3 have all its steps."""
+    calm, ended = found["calm-logs"], found["ended-logs"]
+    if "tf_keras" not in way:
+        assert {name: pytest.approx(logs, rel=1e-5) for name, logs in calm.items()} == ended
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("way", WAYS)
-def test_the_batches_of_one_process_are_those_without_restarts(
-    cluster: LocalCluster, training: Callable[..., Training], way: str
-) -> None:
-    """Ended in the middle of epochs, and at the ends of them."""
-    cache = "booked_by_one"
-    load(cluster, cache)
-    options = {"cache": cache, "batch": 10, "epochs": 3, **WAYS[way]}
-    crashes = {1: 4, 2: 5, 3: 20, 4: 33, 5: 40}
-    crashed = training("crashed", {**options, "crashes": crashes}, kind="one")
-    calm = training("calm", options, kind="one")
-    crashed.end(attempts=6)
-    calm.end(attempts=1)
+@pytest.mark.parametrize("way", BY_ONE)
+def test_the_batches_of_one_process_are_those_without_restarts(by_one: Ways, way: str) -> None:
+    (found,) = by_one[way]
     if way == "no-seed":
-        for training_ in (crashed, calm):
-            assert_each_once(training_.epochs())
+        assert_each_once(epochs_of([found["ended"]]))
+        return
+    assert found["ended"] == found["calm"]
+    assert_equal_logs(found, way)
+    if BY_ONE[way].get("loop") == "tensorflow":
+        # All steps of one iterator, in one epoch of the script.
+        (keys,) = epochs_of([found["calm"]])
+        assert_each_once([keys[begin : begin + ROWS] for begin in range(0, 3 * ROWS, ROWS)])
     elif way == "unshuffled":
-        assert crashed.epochs() == calm.epochs()
-        assert [sorted(epoch) for epoch in calm.epochs()] == [list(range(ROWS))] * 3
+        assert [sorted(epoch) for epoch in epochs_of([found["calm"]])] == [list(range(ROWS))] * 3
+    elif way == "held-out":
+        assert len({tuple(sorted(epoch)) for epoch in epochs_of([found["calm"]])}) == 1
     else:
-        if "steps" not in options or way.startswith("continuous"):
-            assert_each_once(calm.epochs())
-        assert crashed.steps() == calm.steps()
+        assert_each_once(epochs_of([found["calm"]]))
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("keras", ["keras", "tf_keras"])
-@pytest.mark.parametrize("uneven", ["repeat", "drop", "pad"])
-def test_the_batches_of_three_workers_are_those_without_restarts(
-    cluster: LocalCluster, training: Callable[..., Training], uneven: str, keras: str
-) -> None:
-    cache = "booked_by_three"
-    load(cluster, cache)
-    # 32 rows of three workers: steps of 11, 11 and 10 rows.
-    reading = {"shuffle": 50, "seed": 7, "uneven": uneven}
-    options = {"cache": cache, "batch": 32, "epochs": 3, "reading": reading, "keras": keras}
-    crashed = training("crashed", {**options, "crashes": {1: 3, 2: 6, 3: 10}, "worker": 2})
-    crashed.end(attempts=4)
-    calm = training("calm", options)
-    calm.end(attempts=1)
-    assert crashed.steps() == calm.steps()
-    if uneven == "pad":
-        assert_each_once(calm.epochs())
+@pytest.mark.parametrize("way", BY_THREE)
+def test_the_batches_of_three_workers_are_those_without_restarts(by_three: Ways, way: str) -> None:
+    workers = by_three[way]
+    assert len(workers) == 3
+    assert [worker["ended"] for worker in workers] == [worker["calm"] for worker in workers]
+    for worker in workers:
+        assert_equal_logs(worker, way)
+    if way.startswith("pad"):
+        assert_each_once(epochs_of([worker["calm"] for worker in workers]))
 
 
 @pytest.fixture
@@ -189,19 +241,24 @@ def changing(nodes: LocalCluster) -> Iterator[str]:
 
     def write() -> None:
         number = 0
-        while not ended.is_set():
-            numbers = np.array([number % ROWS, ROWS + number % 97])
-            columns = {"id": numbers, "x": numbers * 1.0, "y": numbers * 1.0}
-            tfi.load(cache, columns, key="id", if_exists="append", address=nodes.address)
-            number += 1
-            begun.set()
+        with thin_client(nodes.nodes[0].pid) as client:
+            of_thin = client.get_cache(cache)
+            while not ended.is_set():
+                numbers = np.array([number % ROWS, ROWS + number % 97])
+                columns = {"id": numbers, "x": numbers.astype(np.float32), "y": numbers.astype(np.float32)}
+                tfi.load(cache, columns, key="id", if_exists="append", address=nodes.address)
+                of_thin.remove_key(ROWS + (number + 50) % 97, key_hint=LongObject)
+                number += 1
+                begun.set()
 
-    thread = threading.Thread(target=write, daemon=True)
-    thread.start()
-    assert begun.wait(LIMIT)
-    yield cache
-    ended.set()
-    thread.join(LIMIT)
+    with ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write)
+        try:
+            await_true(lambda: begun.is_set() or writing.done(), "no row was written", LIMIT)
+            yield cache
+        finally:
+            ended.set()
+        writing.result(LIMIT)
 
 
 @pytest.mark.full
@@ -214,15 +271,13 @@ def test_an_epoch_goes_on_with_the_rows_of_a_dead_node_while_rows_change(
     options = {"cache": changing, "batch": 12, "epochs": 3, "reading": reading, "seconds": 0.3}
     with tfi.connect(nodes.address) as client:
         running = Training(client, tmp_path / "books", options)
-        step = 5
-        for _ in range(2):
-            await_job(running.handle, lambda job: job.attempt is not None and job.attempt.checkpoint_step >= step)  # noqa: B023
+        # The second node dies within the second epoch.
+        for attempt, step in ((1, 5), (2, 22)):
+            await_job(running.handle, lambda job: len(job.attempts) == attempt and saved_step(job) >= step)  # noqa: B023
             nodes.kill_node(nodes.nodes[-1])
-            await_job(running.handle, lambda job: len(job.attempts) > 1)
             nodes.start_node()
-            step += 12
-            break
-        running.end()
+        job = running.end()
+        assert len(job.attempts) >= 3
     for epoch in running.epochs():
         counts = Counter(key for key in epoch if key < ROWS)
         assert set(counts) == set(range(ROWS))

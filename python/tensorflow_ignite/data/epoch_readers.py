@@ -189,10 +189,12 @@ class EpochReaders:
         return self.open.open(Key(request.name, position.name), position.numbers(), make)
 
     def epochs(self, request: Request) -> int:
-        """Number of epochs of a dataset that have begun: the number of the next one."""
+        """The number of the next epoch of a dataset."""
         with self._lock:
             state = self._datasets.get(request.name)
-            return state.epochs if state else 0
+            if state is None:
+                return 0
+            return state.epochs if state.resumed is None else state.resumed[0].epoch
 
     def total(self, request: Request, epoch: int) -> int | None:
         """Number of rows that this process has read of an epoch; None: it has not read it to its end yet."""

@@ -135,6 +135,9 @@ class CheckpointCallback:
         self._epochs_before_test: list[list[int]] = []
         # The first batch of the next epoch, and the last one that was counted.
         self._begin_batch = self._counted_batch = 0
+        # Whether the epoch has had a step in this process, and the logs of the last one.
+        self._has_stepped = False
+        self._step_logs: Any = None
         # Whether a save has fallen due at the last step of the epoch.
         self._is_due = False
 
@@ -214,6 +217,11 @@ class CheckpointCallback:
             )
             self._saved_position = self._epoch, 0
             self._start_at(int(self.params.get("epochs", 0)), 0)
+
+    def _before_epoch_end(self, logs: dict[str, Any]) -> None:
+        """Called before all callbacks end the epoch: one that was over when the process began has the logs of then."""
+        if not self._has_stepped:
+            logs.update(self._metrics.logs_of_epoch())
 
     def _after_epoch_end(self, callbacks: list[Any]) -> None:
         """Called when all callbacks have ended the epoch, so that what they know is saved with it."""
@@ -298,7 +306,7 @@ class CheckpointCallback:
         """Called by ``fit``."""
         if self._begin_batch:
             self._metrics.restore(self.model)
-        self._epoch, self._batch = epoch, 0
+        self._epoch, self._batch, self._has_stepped = epoch, self._begin_batch, False
         self._counted_batch, self._begin_batch = self._begin_batch, 0
         for rows in self._inputs.inputs:
             rows.is_between_epochs = False
@@ -306,7 +314,8 @@ class CheckpointCallback:
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Saves if a checkpoint is due."""
         assert self.checkpoint is not None
-        self._batch = batch + 1
+        self._batch, self._has_stepped, self._step_logs = batch + 1, True, logs
+        self._metrics.after_step(self.model)
         for rows in self._inputs.inputs:
             rows.add(self._batch - self._counted_batch)
         self._counted_batch = self._batch
@@ -361,7 +370,7 @@ class CheckpointCallback:
         self._is_due = False
         for rows in self._inputs.inputs:
             rows.is_between_epochs = batch == 0
-        self._metrics.take(self.model, has_begun=batch > 0)
+        self._metrics.take(self.model, self._step_logs or {}, has_begun=batch > 0)
         self.checkpoint.save(self._steps_before + batch)
         self._saved_position = epoch, batch
 
@@ -376,7 +385,7 @@ class CheckpointCallback:
 
     def on_test_begin(self, logs: Any = None) -> None:
         """Notes which epochs a validation begins."""
-        self._epochs_before_test = [rows.begun_epochs() for rows in self._inputs.inputs]
+        self._epochs_before_test = [rows.next_epochs() for rows in self._inputs.inputs]
 
     def on_test_end(self, logs: Any = None) -> None:
         """Notes which epochs a validation has begun."""

@@ -43,7 +43,7 @@ def watch(callbacks: ModuleType) -> None:
     """
     kind: Any = getattr(callbacks, "CallbackList")  # noqa: B009
     setattr(kind, "on_train_begin", _with_logs(_with(getattr(kind, "on_train_begin"), "_after_train_begin")))  # noqa: B009, B010
-    setattr(kind, "on_epoch_end", _with(getattr(kind, "on_epoch_end"), "_after_epoch_end"))  # noqa: B009, B010
+    setattr(kind, "on_epoch_end", _with_earlier(_with(getattr(kind, "on_epoch_end"), "_after_epoch_end")))  # noqa: B009, B010
 
 
 def _with(original: Any, after: str) -> Any:
@@ -54,6 +54,20 @@ def _with(original: Any, after: str) -> Any:
             if _is_ours(callback):
                 getattr(callback, after)(self.callbacks)
         return result
+
+    return call
+
+
+def _with_earlier(original: Any) -> Any:
+    """Gives an epoch whose steps were all done before a restart the logs of these steps."""
+
+    @functools.wraps(original)
+    def call(self: Any, epoch: int, logs: Any = None) -> Any:
+        logs = {} if logs is None else logs
+        for callback in self.callbacks:
+            if _is_ours(callback):
+                callback._before_epoch_end(logs)
+        return original(self, epoch, logs)
 
     return call
 

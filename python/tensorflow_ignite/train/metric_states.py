@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,35 +16,64 @@ from tensorflow_ignite.train import keras3
 class MetricStates:
     """The metrics of a model of Keras 3, as bytes, so that the logs of an epoch have all its steps after a restart.
 
-    Those of tf_keras have no variables before the first step.
+    Those of tf_keras have no variables before the first step, and its epochs have a step.
     """
 
     def __init__(self) -> None:
         """Knows nothing yet."""
         self._values: list[Any] = []
+        self._logs: dict[str, float] = {}
+        # Values that are added after the first step, which makes the variables.
+        self._waiting: list[Any] = []
 
-    def take(self, model: Any, *, has_begun: bool) -> None:
-        """Takes the present values for the next checkpoint."""
-        self._values = []
+    def take(self, model: Any, logs: Mapping[str, Any], *, has_begun: bool) -> None:
+        """Takes the present values for the next checkpoint.
+
+        Args:
+            model: The model.
+            logs: Those of the last step.
+            has_begun: Whether the epoch has had a step.
+        """
+        self._values, self._logs = [], {}
         if has_begun and keras3.is_model(model):
             self._values = [np.asarray(variable) for variable in model.metrics_variables]
+            for name, value in logs.items():
+                with contextlib.suppress(TypeError, ValueError):
+                    self._logs[name] = float(value)
 
     def restore(self, model: Any) -> None:
-        """Sets the values that came with the checkpoint, if the model has the same metrics."""
-        if not keras3.is_model(model):
-            return
+        """Sets the values that came with the checkpoint, at the begin of their epoch."""
+        if keras3.is_model(model) and self._values and not self._add(model, self._values):
+            self._waiting = self._values
+
+    def after_step(self, model: Any) -> None:
+        """Adds values that waited for the first step: metrics are sums of what they have counted."""
+        if self._waiting:
+            values, self._waiting = self._waiting, []
+            self._add(model, values)
+
+    def logs_of_epoch(self) -> dict[str, float]:
+        """The logs of an epoch without a step after the restart."""
+        self._waiting = []
+        return self._logs
+
+    def _add(self, model: Any, values: list[Any]) -> bool:
+        """Adds values to the variables, which are zero at the begin of an epoch; False: the model has other ones."""
         variables = model.metrics_variables
-        if [tuple(variable.shape) for variable in variables] == [value.shape for value in self._values]:
-            for variable, value in zip(variables, self._values, strict=True):
-                variable.assign(value)
+        if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
+            return False
+        for variable, value in zip(variables, values, strict=True):
+            variable.assign(value + np.asarray(variable))
+        return True
 
     def serialize(self) -> bytes:
         """The values; called when a checkpoint is saved."""
         file = io.BytesIO()
-        np.savez(file, *self._values)
+        np.savez(file, *self._values, logs=np.array(json.dumps(self._logs)))
         return file.getvalue()
 
     def deserialize(self, state: bytes) -> None:
         """Called when a checkpoint is restored."""
         with np.load(io.BytesIO(state), allow_pickle=False) as archive:
-            self._values = [archive[f"arr_{number}"] for number in range(len(archive.files))]
+            self._values = [archive[f"arr_{number}"] for number in range(len(archive.files) - 1)]
+            self._logs = json.loads(str(archive["logs"]))

@@ -80,7 +80,7 @@ class TrainingInput:
 
     def begin(self) -> None:
         """The training is about to make a new iterator."""
-        self._begins = self.begun_epochs()
+        self._begins = self.next_epochs()
         self._done, self._is_shared = 0, False
 
     def add(self, steps: int) -> None:
@@ -92,13 +92,13 @@ class TrainingInput:
         """Whether the number of rows of each step is known."""
         return bool(self._sources) and self._has_rows
 
-    def begun_epochs(self) -> list[int]:
-        """Number of epochs of each source that have begun, by whatever iterator."""
+    def next_epochs(self) -> list[int]:
+        """The number of the next epoch of each source, whatever iterators have begun the others."""
         return [readers.epochs(source.request) for source in self._sources]
 
     def note_others(self, before: Sequence[int]) -> None:
-        """Another iterator, such as that of a validation, may have read the same dataset since ``begun_epochs``."""
-        self._is_shared = self._is_shared or self.begun_epochs() != list(before)
+        """Another iterator, such as that of a validation, may have read the same dataset since ``next_epochs``."""
+        self._is_shared = self._is_shared or self.next_epochs() != list(before)
 
     def positions(self) -> list[InputPosition] | None:
         """Where the training stands in each cache; None: it is not known."""

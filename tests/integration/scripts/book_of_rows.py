@@ -1,140 +1,202 @@
-"""Trains on the rows of a cache, writes the keys of each step into a book, and ends hard after some steps.
+"""Trains on the rows of a cache, and notes the keys of each step; ends within epochs, and goes on.
 
-Arguments: options as JSON, and the folder of the books. Each line of a book has the step, counted over all attempts,
-the epoch, and the keys of one worker.
+Arguments: a folder, and options as JSON. With ``crashes``, the process ends hard after some steps, and a later attempt
+of the job goes on; each line of a book in the folder has the step, counted over all attempts, the epoch, and the keys
+of one worker. With ``ways``, this process raises an exception after some steps, and trains again with everything made
+anew; it does so in several ways, and writes the keys of each with and without these ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 import tensorflow_ignite as tfi
 
-options: dict[str, Any] = json.loads(sys.argv[1])
+strategy = tfi.train.strategy()
+
+import tensorflow as tf  # noqa: E402
+
+folder, options = Path(sys.argv[1]), json.loads(sys.argv[2])
 context = tfi.train.context(cache=options["cache"])
-CRASH = {int(attempt): step for attempt, step in options.get("crashes", {}).items()}.get(context.attempt)
-BATCH, EPOCHS, LOOP = options["batch"], options["epochs"], options.get("loop")
-SECONDS = options.get("seconds", 0.0)
-reading: dict[str, Any] = {"label": "y", "key": True, **options["reading"]}
-epoch = step = 0
-book = (Path(sys.argv[2]) / f"{context.attempt}-{context.index}.jsonl").open("a")
 
 
-def note(keys: Any, weights: Any) -> np.ndarray:
-    """Writes a line; rows of weight 0 only fill an epoch."""
-    used = [int(key) for key, weight in zip(keys, weights, strict=True) if weight]
-    book.write(json.dumps({"step": step, "epoch": epoch, "keys": used}) + "\n")
-    book.flush()
-    return np.float32(0)
+class End(Exception):
+    """In place of the end of the process."""
 
 
-def ends_here() -> None:
-    """Ends the process, in the attempt and after the step that the options name."""
-    if step == CRASH and context.index == options.get("worker", 0):
-        os._exit(1)
+class Training:
+    """One attempt of a training; everything is made anew."""
+
+    def __init__(
+        self, way: dict[str, Any], note: Callable[[int, int, list[int]], None], end: int | None, *, saves: bool = True
+    ) -> None:
+        """Makes nothing yet.
+
+        Args:
+            way: What is read, and how it trains.
+            note: Called with each step, its epoch and its keys.
+            end: The step after which it ends; None: none.
+            saves: Whether it saves after each step; else after each epoch.
+        """
+        self.way, self.note, self.end, self.saves = way, note, end, saves
+        self.logs: dict[int, dict[str, float]] = {}
+        self.step = self.epoch = 0
+        self.batch, self.epochs = way["batch"], way["epochs"]
+        self.reading: dict[str, Any] = {"label": "y", "key": True, **way["reading"]}
+
+    def _used(self, keys: Any, weights: Any) -> np.ndarray:
+        """Rows of weight 0 only fill an epoch."""
+        used = [int(key) for key, weight in zip(keys, weights, strict=True) if weight]
+        self.note(self.step + 1, self.epoch, used)
+        return np.float32(0)
+
+    def _end_here(self) -> None:
+        if self.step == self.end:
+            if "ways" in options:
+                raise End
+            if context.index == options.get("worker", 0):
+                os._exit(1)
+
+    def run(self, directory: str | None) -> None:
+        """Trains to the end; `End` comes after the step at which it ends.
+
+        Args:
+            directory: Of the checkpoints; None: that of the job.
+        """
+        if self.way.get("loop") == "batches":
+            self._batches(Path(f"{folder}/{Path(str(directory)).name}.json"))
+        elif self.way.get("loop"):
+            self._loop(directory)
+        else:
+            self._fit(directory)
+
+    def _batches(self, state: Path) -> None:
+        """Reads without TensorFlow's datasets: one process."""
+        rows = tfi.batches(options["cache"], batch_size=self.batch, **self.reading)
+        if state.exists():
+            saved = json.loads(state.read_text())
+            rows.load_state_dict(saved["rows"])
+            self.epoch, self.step = saved["epoch"], saved["step"]
+        while self.epoch < self.epochs:
+            for features, _ in rows:
+                self._used(features["_key"], np.ones(len(features["_key"])))
+                self.step += 1
+                state.write_text(json.dumps({"rows": rows.state_dict(), "epoch": self.epoch, "step": self.step}))
+                self._end_here()
+            self.epoch += 1
+
+    def _loop(self, directory: str | None) -> None:
+        """A training loop of the script's own."""
+        with strategy.scope():
+            weight = tf.Variable(0.0)
+        checkpoint = tfi.train.checkpoint(every_steps=1, weight=weight, directory=directory)
+        rows = tfi.dataset(options["cache"], **self.reading).repeat().batch(self.batch)
+        elements = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
+        for step in checkpoint.steps(self.epochs * self.way["steps"]):
+            self.step = step - 1
+            for pair in zip(*map(strategy.experimental_local_results, _keys_and_weights(next(elements))), strict=True):
+                self._used(*(values.numpy() for values in pair))
+            self.step = step
+            checkpoint.save_if_due(step)
+            self._end_here()
+
+    def _fit(self, directory: str | None) -> None:
+        """`fit` of one of the two Kerases."""
+        keras: Any = importlib.import_module(self.way.get("keras", "keras"))
+        keras.utils.set_random_seed(7)
+        outer = self
+
+        class Model(keras.Model):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.dense = keras.layers.Dense(1)
+
+            def call(self, x: Any) -> Any:
+                return self.dense(tf.cast(x["x"], tf.float32)[:, None])
+
+            def train_step(self, data: Any) -> Any:
+                noted = tf.numpy_function(outer._used, _keys_and_weights(data), tf.float32)
+                with tf.control_dependencies([noted]):
+                    return super().train_step(data)
+
+        class Steps(keras.callbacks.Callback):  # type: ignore[misc]
+            def on_epoch_begin(self, number: int, logs: Any = None) -> None:
+                outer.epoch = number
+                outer.step = outer.step or checkpoints.checkpoint.resumed_from_step
+
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                outer.step += 1
+                if outer.way.get("seconds"):
+                    import time
+
+                    time.sleep(outer.way["seconds"])
+                outer._end_here()
+
+            def on_epoch_end(self, number: int, logs: Any = None) -> None:
+                outer.logs[number] = {name: float(value) for name, value in logs.items()}
+
+        with strategy.scope():
+            model = Model()
+            model({"x": tf.zeros([1])})
+            model.compile("adam", "mse", metrics=["mae"])
+        rows = tfi.dataset(options["cache"], **self.reading)
+        rows = (rows.repeat() if "steps" in self.way else rows).batch(self.batch)
+        if self.way.get("filters"):
+            rows = rows.filter(lambda *_: True)
+        checkpoints = tfi.train.CheckpointCallback(every_steps=1 if self.saves else None, directory=directory)
+        model.fit(
+            rows,
+            epochs=self.epochs,
+            steps_per_epoch=self.way.get("steps"),
+            callbacks=[checkpoints, Steps()],
+            verbose=0,
+        )
 
 
-def batches() -> None:
-    """Reads without TensorFlow's datasets: one process."""
-    state = Path(sys.argv[2]) / "state.json"
-    rows = tfi.batches(options["cache"], batch_size=BATCH, **reading)
-    global epoch, step
-    if state.exists():
-        saved = json.loads(state.read_text())
-        rows.load_state_dict(saved["rows"])
-        epoch, step = saved["epoch"], saved["step"]
-    while epoch < EPOCHS:
-        for features, *others in rows:
-            step += 1
-            note(features["_key"], others[1] if len(others) > 1 else np.ones(len(features["_key"])))
-            Path(f"{state}.new").write_text(json.dumps({"rows": rows.state_dict(), "epoch": epoch, "step": step}))
-            os.replace(f"{state}.new", state)
-            ends_here()
-        epoch += 1
-
-
-def keys_and_weights(data: Any) -> tuple[Any, Any]:
+def _keys_and_weights(data: Any) -> tuple[Any, Any]:
     """The keys of a batch, and the weights that ``uneven="pad"`` adds."""
     features, _, *weights = data
-    return features["_key"], weights[0] if weights else tf.ones_like(features["_key"], tf.float32)
+    keys = features["_key"]
+    if weights:
+        return keys, weights[0]
+    ones = [tf.ones_like(each, tf.float32) for each in strategy.experimental_local_results(keys)]
+    return keys, ones[0]
 
 
-def loop(strategy: Any) -> None:
-    """A training loop of the script's own."""
-    global step
-    with strategy.scope():
-        weight = tf.Variable(0.0)
-    checkpoint = tfi.train.checkpoint(every_steps=1, weight=weight)
-    rows = tfi.dataset(options["cache"], **reading).repeat().batch(BATCH)
-    elements = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
-    for step in checkpoint.steps(EPOCHS * options["steps"]):
-        data = next(elements)
-        keys, weights = keys_and_weights(data)
-        for pair in zip(
-            strategy.experimental_local_results(keys), strategy.experimental_local_results(weights), strict=True
-        ):
-            note(*(values.numpy() for values in pair))
-        checkpoint.save_if_due(step)
-        ends_here()
+def in_ways(ways: dict[str, dict[str, Any]]) -> None:
+    """Trains in each way, without an end and with some; writes the keys by step, with the number of the epoch."""
+    for name, way in ways.items():
+        found: dict[str, Any] = {"calm": {}, "ended": {}, "calm-logs": {}, "ended-logs": {}}
+        for run, ends in (("calm", []), ("ended", way["ends"])):
+            steps = found[run]
+
+            def note(step: int, epoch: int, keys: list[int], steps: dict[int, list[int]] = steps) -> None:
+                steps[step] = [epoch, *keys]
+
+            for end in (*ends, None):
+                training = Training(way, note, end, saves=run == "ended")
+                with contextlib.suppress(End):
+                    training.run(f"{folder}/{name}-{run}")
+                found[f"{run}-logs"].update(training.logs)
+        (folder / f"{name}-{context.index}.json").write_text(json.dumps(found))
 
 
-def fit(strategy: Any) -> None:
-    """`fit` of one of the two Kerases."""
-    keras: Any = importlib.import_module(options.get("keras", "keras"))
-
-    class Model(keras.Model):  # type: ignore[misc]
-        def __init__(self) -> None:
-            super().__init__()
-            self.dense = keras.layers.Dense(1)
-
-        def call(self, x: Any) -> Any:
-            return self.dense(tf.cast(x["x"], tf.float32)[:, None])
-
-        def train_step(self, data: Any) -> Any:
-            noted = tf.numpy_function(note, keys_and_weights(data), tf.float32)
-            with tf.control_dependencies([noted]):
-                return super().train_step(data)
-
-    class Steps(keras.callbacks.Callback):  # type: ignore[misc]
-        def on_epoch_begin(self, number: int, logs: Any = None) -> None:
-            global epoch
-            epoch = number
-
-        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-            global step
-            step = checkpoints.checkpoint.resumed_from_step + 1 if self.is_first else step + 1
-            self.is_first = False
-
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            if SECONDS:
-                tf.py_function(lambda: __import__("time").sleep(SECONDS), [], [])
-            ends_here()
-
-        is_first = True
-
-    with strategy.scope():
-        model = Model()
-        model({"x": tf.zeros([1])})
-        model.compile("sgd", "mse")
-    rows = tfi.dataset(options["cache"], **reading)
-    rows = (rows.repeat() if "steps" in options else rows).batch(BATCH)
-    if options.get("filters"):
-        rows = rows.filter(lambda *_: True)
-    checkpoints = tfi.train.CheckpointCallback(every_steps=1)
-    model.fit(rows, epochs=EPOCHS, steps_per_epoch=options.get("steps"), callbacks=[checkpoints, Steps()], verbose=0)
-
-
-if LOOP == "batches":
-    batches()
-elif LOOP:
-    loop(tfi.train.strategy())
+if "ways" in options:
+    in_ways(options["ways"])
 else:
-    fit(tfi.train.strategy())
+    crashes = {int(attempt): step for attempt, step in options["crashes"].items()}
+    with (folder / f"{context.attempt}-{context.index}.jsonl").open("a", buffering=1) as book:
+
+        def write(step: int, epoch: int, keys: list[int]) -> None:
+            book.write(json.dumps({"step": step, "epoch": epoch, "keys": keys}) + "\n")
+
+        Training(options, write, crashes.get(context.attempt)).run(None)
