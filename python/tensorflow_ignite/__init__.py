@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -123,6 +124,17 @@ def _correct_inputs_of_keras(functional: ModuleType) -> None:
 
 def _watch_callbacks(callbacks: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.callback_states").watch(callbacks)
+    # After a checkpoint is restored.
+    importlib.import_module("tensorflow_ignite.train.equal_state").watch(callbacks)
+
+
+def _adapts(name: str) -> Callable[[ModuleType], None]:
+    """What makes `adapt` of a class of Keras learn for the whole job."""
+    return lambda module: importlib.import_module("tensorflow_ignite.train.adaptation").correct_layer(module, name)
+
+
+def _adapt_features(feature_space: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.adaptation").correct_feature_space(feature_space)
 
 
 def _check_strategies(distribute_lib: ModuleType) -> None:
@@ -157,5 +169,12 @@ after_import.call("keras.src.callbacks.callback_list", _watch_callbacks)
 after_import.call("tf_keras.src.callbacks", _watch_callbacks)
 after_import.call("keras.src.trainers.data_adapters.tf_dataset_adapter", _correct_data_of_keras)
 after_import.call("tf_keras.src.engine.data_adapter", _correct_data_of_tf_keras)
+after_import.call("keras.src.layers.preprocessing.normalization", _adapts("Normalization"))
+after_import.call("keras.src.layers.preprocessing.discretization", _adapts("Discretization"))
+after_import.call("keras.src.layers.preprocessing.index_lookup", _adapts("IndexLookup"))
+after_import.call("keras.src.layers.preprocessing.text_vectorization", _adapts("TextVectorization"))
+after_import.call("tf_keras.src.engine.base_preprocessing_layer", _adapts("PreprocessingLayer"))
+after_import.call("keras.src.layers.preprocessing.feature_space", _adapt_features)
+after_import.call("tf_keras.src.utils.feature_space", _adapt_features)
 _watch_for_profiles()
 del after_import, hook

@@ -93,6 +93,35 @@ def meet(name: str, number: int, pause: Callable[[float], None]) -> None:
         seconds = min(2 * seconds, _LONGEST_MEETING_PAUSE_SECONDS)
 
 
+def exchange(name: str, number: int, value: int, pause: Callable[[float], None]) -> list[int]:
+    """The numbers of all workers of the job, by their indices, when all have called it with the same name and number.
+
+    Args:
+        name: What the numbers are, in at most 80 characters.
+        number: How often.
+        value: The number of this worker, from 0 to 2**63 - 1.
+        pause: Waits some seconds; an error that it raises ends the wait.
+    """
+    begin = time.monotonic()
+    seconds = _FIRST_PAUSE_SECONDS
+    while not (found := _numbers(name, number, value, ())):
+        pause(seconds)
+        is_long = time.monotonic() - begin > SECONDS_TO_SAY
+        seconds = min(2 * seconds, _LONGEST_MEETING_PAUSE_SECONDS if is_long else _LONGEST_PAUSE_SECONDS)
+    return found
+
+
+def tell(name: str, number: int, value: int) -> None:
+    """Gives all workers the number of the first one, which calls this, and does not wait for the others.
+
+    Args:
+        name: As for :func:`exchange`, by which the others get the number; it is the first one of theirs.
+        number: As for :func:`exchange`.
+        value: As for :func:`exchange`.
+    """
+    _numbers(name, number, value, [value] * len(task.current().assignment))
+
+
 def _numbers(dataset: str, epoch: int, rows: int, others: Sequence[int]) -> list[int]:
     """The numbers of all workers; empty: some are missing."""
     here = task.current()

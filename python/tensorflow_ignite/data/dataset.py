@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import cache_position, pyfunc
+from tensorflow_ignite.data import cache_position, pyfunc, whole_rows
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epochs.rows_per_worker import PADDED, ROWS_OF_NOW, Uneven
@@ -227,6 +227,7 @@ def _dataset(rows: Rows, exact: bool) -> tf.data.Dataset:
     known = exact and request.rows >= 0
     setattr(numbers, ROWS_OF_NOW, not known and not request.follow)
     setattr(numbers, PADDED, request.weighted)
+    setattr(numbers, whole_rows.REQUEST, request)
     plain = _batches(numbers, rows)
 
     def batches_for(size: int) -> tf.data.Dataset:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data import whole_rows
 from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState, EpochSource, Resumed
 from tensorflow_ignite.data.epochs import input_totals, snapshots
 from tensorflow_ignite.data.epochs.epoch import RowOrder
@@ -92,7 +93,8 @@ class EpochReaders:
             return _end(request, handle)
         begins = not handle.any()
         # The reader stays open while this variable refers to the handle object.
-        handle_object, position = self._begin(request) if begins else (None, _EpochPosition.of(handle))
+        source = whole_rows.source_of(request) if begins else request
+        handle_object, position = self._begin(request, source) if begins else (None, _EpochPosition.of(handle))
         while True:
             handle_object, reader = self._find(request, position)
             idle = reader.idle
@@ -104,7 +106,7 @@ class EpochReaders:
                 self.open.require_time()
             except BaseException:
                 if begins:
-                    self._undo_begin(request, position, reader)
+                    self._undo_begin(request, source, position, reader)
                 # TensorFlow may release the handle only after its next call; a thread closes the reader then.
                 self.open.finalizers.ensure_running()
                 raise
@@ -114,40 +116,39 @@ class EpochReaders:
             self.open.close(Key(request.name, position.name), reader)
             with self._lock:
                 if request.name in self._datasets:
-                    self._datasets[request.name].ended[position.epoch] = offset
+                    self._datasets[request.name].end(position.epoch, position.name, offset)
             return _end(request, handle_object.tensor())
         weights = [np.full(batch.rows, batch.real, np.float32)] * request.weighted
         assert batch.arrays is not None
         return [handle_object.tensor(), np.array(offset + batch.rows, np.int64), *weights, *batch.arrays]
 
-    def _begin(self, request: Request) -> tuple[Handle, _EpochPosition]:
-        """Opens a reader of the dataset's next epoch."""
+    def _begin(self, request: Request, source: Request) -> tuple[Handle, _EpochPosition]:
+        """Opens a reader of the dataset's next epoch, which reads the rows of the source."""
         self.open.finalizers.drain()
-        snapshot = self._snapshots.get(request.name)
-        plan = _plan(request, snapshot)
-        digest = two_numbers(plan.digest(request))
+        snapshot = self._snapshots.get(source.name)
+        plan = _plan(source, snapshot)
+        digest = two_numbers(plan.digest(source))
         with self._lock:
-            dataset = self._datasets.setdefault(request.name, DatasetState())
+            dataset = self._datasets.setdefault(source.name, DatasetState())
             resumed, dataset.resumed = dataset.resumed, None
             begun = (
-                BegunEpoch(_next(request, dataset, snapshot))
+                BegunEpoch(_next(source, dataset, snapshot))
                 if resumed is None
-                else _continued(request, plan, resumed, digest)
+                else _continued(source, plan, resumed, digest)
             )
             given = begun.position = replace(begun.position, digest=digest)
             begun.resumed = resumed
             dataset.epochs = given.epoch + 1
             dataset.window = dataset.window or given.window
             dataset.begin(begun)
-            position = _EpochPosition(
-                two_numbers(os.urandom(16)), given.epoch, given.base, given.seed, digest, given.start
-            )
-        return self._opened(request, plan, position, begun)[0], position
+            begun.name = two_numbers(os.urandom(16))
+            position = _EpochPosition(begun.name, given.epoch, given.base, given.seed, digest, given.start)
+        return self._opened(request, source, plan, position, begun)[0], position
 
-    def _undo_begin(self, request: Request, position: _EpochPosition, reader: EpochReader) -> None:
+    def _undo_begin(self, request: Request, source: Request, position: _EpochPosition, reader: EpochReader) -> None:
         """Undoes the start of an epoch that failed before its first row; the next call starts it again."""
         with self._lock:
-            dataset = self._datasets.get(request.name)
+            dataset = self._datasets.get(source.name)
             if dataset is not None and dataset.epochs == position.epoch + 1:
                 dataset.epochs = position.epoch
                 begun = dataset.begun.pop(position.epoch, None)
@@ -170,21 +171,21 @@ class EpochReaders:
             dataset = self._datasets.setdefault(request.name, DatasetState())
             dataset.epochs = max(dataset.epochs, position.epoch + 1)
             dataset.seed = position.seed
-        return self._opened(request, plan, position)
+        return self._opened(request, request, plan, position)
 
     def _opened(
-        self, request: Request, plan: Plan, position: _EpochPosition, begun: BegunEpoch | None = None
+        self, request: Request, source: Request, plan: Plan, position: _EpochPosition, begun: BegunEpoch | None = None
     ) -> tuple[Handle, EpochReader]:
         def make() -> EpochReader:
             start = EpochStart.of(position.start)
             # A number of rows that was determined by their size stays the same.
-            window = state.window if request.window == 0 else request.window
+            window = state.window if source.window == 0 else source.window
             order = RowOrder(position.epoch, position.seed, window, position.base, start)
-            source = EpochSource(request, plan, state, order, begun)
-            return EpochReader(source.epoch(self._snapshots).batches, request.layout)
+            epoch = EpochSource(source, plan, state, order, begun).epoch(self._snapshots)
+            return EpochReader(epoch.batches, source.layout)
 
         with self._lock:
-            state = self._datasets.setdefault(request.name, DatasetState())
+            state = self._datasets.setdefault(source.name, DatasetState())
         return self.open.open(Key(request.name, position.name), position.numbers(), make)
 
     def epochs(self, request: Request) -> int:
@@ -253,6 +254,7 @@ class EpochReaders:
         """Removes the state and the snapshot of a dataset; its open iterators continue."""
         with self._lock:
             self._datasets.pop(name, None)
+            self._datasets.pop(whole_rows.name_of(name), None)
         self._snapshots.drop(name)
         self.open.finalizers.ensure_running()
 

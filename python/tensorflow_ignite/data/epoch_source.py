@@ -50,6 +50,7 @@ class BegunEpoch:
         emission: What has been given of it; None: its rows are not identified.
         own: Number of rows of this worker, without those that fill the epoch; -1: not known yet.
         resumed: Where it continues; None: it has begun in this process.
+        name: That of its handle.
     """
 
     position: InputPosition
@@ -57,6 +58,7 @@ class BegunEpoch:
     emission: Emission | None = None
     own: int = -1
     resumed: Resumed | None = None
+    name: tuple[int, int] = (0, 0)
 
     def standing(self, rows: int, identified: bool) -> InputPosition | None:
         """The position of a consumer that has had this number of rows of the epoch; None: it is not known."""
@@ -108,6 +110,12 @@ class DatasetState:
         self.begun[begun.position.epoch] = begun
         for number in sorted(self.begun)[:-_BEGUN_EPOCHS]:
             del self.begun[number]
+
+    def end(self, epoch: int, name: tuple[int, int], rows: int) -> None:
+        """An epoch ends, of the handle of this name, which may be one of another state."""
+        begun = self.begun.get(epoch)
+        if begun is not None and begun.name == name:
+            self.ended[epoch] = rows
 
     def set_window(self, rows: int) -> None:
         """Sets the number of rows that are shuffled together from now on, so that later epochs have equal windows."""

@@ -4,6 +4,7 @@ Importing this package does not import TensorFlow; calls of :func:`strategy` and
 """
 
 from tensorflow_ignite.task import WorkerAssignment
+from tensorflow_ignite.train.adapting import adapt
 from tensorflow_ignite.train.callback import CheckpointCallback
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, checkpoint
 from tensorflow_ignite.train.context import Context, context
@@ -20,6 +21,7 @@ __all__ = [
     "Round",
     "TrainCheckpoint",
     "WorkerAssignment",
+    "adapt",
     "busy",
     "checkpoint",
     "checkpoints",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import io
-import json
 import logging
 import re
 from collections import Counter
@@ -14,6 +12,7 @@ from typing import Any
 
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.train import csv_logs
+from tensorflow_ignite.train.packed import packed, require, unpacked
 
 _log = logging.getLogger("tensorflow_ignite.train")
 # What changes in Keras' own callbacks while they work, in Keras 3 and tf_keras.
@@ -34,7 +33,6 @@ _OF_CALLBACKS = frozenset(
 )
 #: An attribute of the class whose objects save the states of the others.
 SAVES_STATES = "_tensorflow_ignite_saves_states"
-_PLAIN = (type(None), bool, int, float, str)
 
 
 def watch(callbacks: ModuleType) -> None:
@@ -119,7 +117,7 @@ class CallbackStates:
         """Sets the state that came with the checkpoint; returns whether a callback had stopped the training."""
         if not self._restored:
             return False
-        saved, self._restored = _unpacked(self._restored), b""
+        saved, self._restored = unpacked(self._restored), b""
         for name, state in saved["callbacks"].items():
             if name in self._callbacks:
                 _set(self._callbacks[name], state, is_built=bool(getattr(self._model, "built", True)))
@@ -128,7 +126,7 @@ class CallbackStates:
     def serialize(self) -> bytes:
         """The state now; called when a checkpoint is saved."""
         stopped = bool(getattr(self._model, "stop_training", False))
-        return _packed({"stopped": stopped, "callbacks": self._states()})
+        return packed({"stopped": stopped, "callbacks": self._states()})
 
     def _states(self) -> dict[str, Any]:
         found = {name: _get(callback) for name, callback in self._callbacks.items()}
@@ -195,7 +193,7 @@ def _saved(value: Any) -> Any:
 
 def _is_plain(value: Any) -> bool:
     try:
-        _encoded(value, [])
+        require(value)
     except (TypeError, ValueError):
         return False
     return True
@@ -225,59 +223,9 @@ def _has_saved(path: str) -> bool:
 
 def _require_plain(name: str, state: Any) -> None:
     try:
-        _encoded(state, [])
+        require(state)
     except TypeError as error:
         raise InvalidRequestError(
             f"the state of callback {name} cannot be saved: state_dict() has {error}. A state has None, booleans, "
             "numbers, texts and numpy arrays, in lists, tuples and dicts with texts as keys. Leave the rest out of it"
         ) from error
-
-
-def _packed(value: Any) -> bytes:
-    import numpy as np
-
-    arrays: list[Any] = []
-    text = json.dumps(_encoded(value, arrays))
-    file = io.BytesIO()
-    np.savez(file, json=np.array(text), **{f"array_{number}": array for number, array in enumerate(arrays)})
-    return file.getvalue()
-
-
-def _unpacked(packed: bytes) -> Any:
-    import numpy as np
-
-    with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
-        return _decoded(json.loads(str(archive["json"])), archive)
-
-
-def _encoded(value: Any, arrays: list[Any]) -> Any:
-    """Values of JSON, in which arrays are numbers: lists and dicts stand in a pair with their kind."""
-    import numpy as np
-
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, (list, tuple)):
-        return ["list", [_encoded(each, arrays) for each in value]]
-    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return ["dict", {key: _encoded(each, arrays) for key, each in value.items()}]
-    array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-    if array.dtype.kind == "V" and array.dtype.names is None:
-        # numpy saves none of the short floating-point types, such as bfloat16.
-        array = array.astype(np.float32)
-    if array.dtype.hasobject:
-        raise TypeError(f"a {type(value).__name__}")
-    arrays.append(array)
-    return ["array", len(arrays) - 1]
-
-
-def _decoded(value: Any, arrays: Any) -> Any:
-    if isinstance(value, _PLAIN):
-        return value
-    kind, content = value
-    if kind == "list":
-        return [_decoded(each, arrays) for each in content]
-    if kind == "dict":
-        return {key: _decoded(each, arrays) for key, each in content.items()}
-    return arrays[f"array_{content}"]

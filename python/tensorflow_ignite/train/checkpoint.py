@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.task import current
-from tensorflow_ignite.train import distribution
+from tensorflow_ignite.train import distribution, equal_state
 from tensorflow_ignite.train.fence import Writer
 from tensorflow_ignite.train.input_states import InputStates
 from tensorflow_ignite.train.planned_end import PlannedEnd
@@ -67,11 +67,15 @@ def checkpoint(
         DataLossError: The directory has checkpoints, and none of them can be read whole by all workers. Training never
             begins anew in a directory that has checkpoints.
         TensorFlowIgniteError: The newest checkpoint does not match the trackables, a later attempt of the job writes
-            there, or the caller is the evaluator of a job.
+            there, the caller is the evaluator of a job, or the models, optimizers or variables of the workers of a
+            ``multi-worker-mirrored`` job are not equal.
     """
-    return TrainCheckpoint(
+    restored = TrainCheckpoint(
         trackables, CheckpointSchedule.of(every_steps, every_seconds), keep=keep, directory=find_directory(directory)
     )
+    if equal_state.compares(restored.strategy):
+        equal_state.compare(trackables, restored.strategy)
+    return restored
 
 
 class TrainCheckpoint:
@@ -83,6 +87,7 @@ class TrainCheckpoint:
             Unlike ``optimizer.iterations`` of Keras it loses no counts when workers train at different speeds.
         resumed_from_step: The step of the restored checkpoint; 0 if there was none.
         saved_step: The step of the newest checkpoint, saved or restored; 0 if there is none.
+        strategy: The strategy of the variables.
         planned_end: For `CheckpointCallback`: whether the job asks for a checkpoint after which this process ends.
     """
 
@@ -137,7 +142,7 @@ class TrainCheckpoint:
         self.saved_step = 0
         self._store: Store | None = None
         self.planned_end: PlannedEnd | None = None
-        self._strategy = strategy = strategy or _strategy(tf)
+        self.strategy = strategy = strategy or _strategy(tf)
         self._inputs = inputs or InputStates()
         with strategy.scope():
             # Every replica adds the same steps, so only the first one counts.
@@ -226,7 +231,7 @@ class TrainCheckpoint:
             InvalidRequestError: How many rows an element has is not known; or the checkpoint was saved within an epoch
                 of other rows.
         """
-        found = TrainingInput(dataset, self._strategy, is_continuous=True)
+        found = TrainingInput(dataset, self.strategy, is_continuous=True)
         if not found.has_known_rows:
             raise InvalidRequestError(
                 "checkpoint.iterate() cannot tell how many rows of a cache each element has. It can for a dataset that "

@@ -188,6 +188,14 @@ def _restore(tf: Any, directory: str, number: int, trackables: dict[str, Any]) -
     return step
 
 
+def training_has_ended(here: task.Task) -> bool:
+    """Whether the tasks of the job that train have ended; a call of the node."""
+    from tensorflow_ignite.jobs.client import connect
+
+    with connect(here.node_address) as client:
+        return _has_ended(client, here)
+
+
 def _has_ended(client: Client, here: task.Task) -> bool:
     """Whether no further checkpoint comes: the tasks of the job that train have ended."""
     attempt = client.job(here.job_id).status.attempt

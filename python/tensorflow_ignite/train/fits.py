@@ -1,4 +1,6 @@
-"""Numbers the trainings of this process that use the job's directory: a script does the same ones in each attempt.
+"""Numbers the trainings of this process that use the job's directory, and the layers that learn from rows.
+
+A script does the same ones in each attempt.
 
 In the rounds of :func:`tensorflow_ignite.train.rounds` the numbers begin again in each round: every round continues the
 trainings of the round before.
@@ -8,15 +10,18 @@ from __future__ import annotations
 
 #: Where the trainings of rounds have their checkpoints, below the directory of the job.
 ROUNDS = "rounds"
+#: The state that a layer has learned from rows is below the directory of the job, in a file of this name and a number.
+ADAPTED = "adapted"
 #: Number of the round that this process trains; 0: none.
 _round = 0
 _count = 0
+_adapted = 0
 
 
 def begin_round(number: int) -> None:
     """A round begins; 0: there are no further rounds."""
-    global _round, _count
-    _round, _count = number, 0
+    global _round, _count, _adapted
+    _round, _count, _adapted = number, 0, 0
 
 
 def current_round() -> int:
@@ -29,6 +34,13 @@ def next_place() -> str:
     global _count
     _count += 1
     return "/".join(filter(None, [ROUNDS if _round else "", name_of(_count)]))
+
+
+def next_adapted() -> tuple[str, int]:
+    """The place of the next layer that learns from rows below the directory of the job, and its number there."""
+    global _adapted
+    _adapted += 1
+    return "/".join(filter(None, [ROUNDS if _round else "", f"{ADAPTED}-{_adapted}"])), _adapted
 
 
 def name_of(number: int) -> str:

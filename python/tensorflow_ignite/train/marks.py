@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+# The classes of TensorFlow's datasets that do, less a line before their names.
+_KEEPING = {"CacheDataset", "SnapshotDataset", "SaveDataset"}
 
 
 def is_marked(dataset: Any, mark: str) -> bool:
@@ -12,12 +16,38 @@ def is_marked(dataset: Any, mark: str) -> bool:
         dataset: A tf.data.Dataset, or one that a strategy has distributed; anything else has no marks.
         mark: The name of the attribute.
     """
+    return any(marks_of(dataset, mark))
+
+
+def marks_of(dataset: Any, mark: str) -> Iterator[Any]:
+    """The values of an attribute of the datasets of which a dataset is made; no empty ones.
+
+    Args:
+        dataset: As for :func:`is_marked`.
+        mark: The name of the attribute.
+    """
+    for each in _all(dataset):
+        found = getattr(each, mark, None)
+        if found:
+            yield found
+
+
+def keeps_rows(dataset: Any, mark: str) -> bool:
+    """Whether TensorFlow keeps the rows of a marked dataset for later iterators, by ``cache`` or ``snapshot``.
+
+    Args:
+        dataset: As for :func:`is_marked`.
+        mark: The name of the attribute.
+    """
+    return any(type(each).__name__.strip("_") in _KEEPING and is_marked(each, mark) for each in _all(dataset))
+
+
+def _all(dataset: Any) -> Iterator[Any]:
+    """A dataset, and those of which it is made."""
     waiting = [getattr(dataset, "_original_dataset", dataset)]
     while waiting:
         each = waiting.pop()
-        if getattr(each, mark, False):
-            return True
+        yield each
         # Other data than a tf.data.Dataset may have an attribute of this name.
         if hasattr(each, "element_spec") and callable(getattr(each, "_inputs", None)):
             waiting += each._inputs()
-    return False
