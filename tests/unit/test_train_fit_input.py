@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tensorflow_ignite.train import fit_input
+from tensorflow_ignite.train import fit_input, training_input
 
 STEPS = 6
 
@@ -29,7 +29,7 @@ class _Rows:
 
 @pytest.fixture(autouse=True)
 def _rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_input, "TrainingInput", _Rows)
+    monkeypatch.setattr(training_input, "TrainingInput", _Rows)
 
 
 def _keras3(during: Callable[[Any], None], executions: int = 1) -> None:

@@ -17,10 +17,11 @@ from tensorflow_ignite.train.planned_end import PlannedEnd
 from tensorflow_ignite.train.progress import report_checkpoint
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.train.store import Store, python_state
-from tensorflow_ignite.train.training_input import TrainingInput
 
 if TYPE_CHECKING:
     import tensorflow as tf
+
+    from tensorflow_ignite.train.training_input import TrainingInput
 
 _log = logging.getLogger(__name__)
 
@@ -231,6 +232,8 @@ class TrainCheckpoint:
             InvalidRequestError: How many rows an element has is not known; or the checkpoint was saved within an epoch
                 of other rows.
         """
+        from tensorflow_ignite.train.training_input import TrainingInput
+
         found = TrainingInput(dataset, self.strategy, is_continuous=True)
         if not found.has_known_rows:
             raise InvalidRequestError(

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tensorflow_ignite.train.training_input import TrainingInput
+if TYPE_CHECKING:
+    from tensorflow_ignite.train.training_input import TrainingInput
 
 
 class FitInput:
@@ -36,6 +37,8 @@ class FitInput:
 
     def take(self, dataset: Any, strategy: Any, *, is_continuous: bool) -> None:
         """Takes the dataset of the training."""
+        from tensorflow_ignite.train.training_input import TrainingInput
+
         self.rows = TrainingInput(dataset, strategy, is_continuous=is_continuous)
 
     def begin(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from tensorflow_ignite.data.input_position import InputPosition
-from tensorflow_ignite.train.training_input import TrainingInput
+if TYPE_CHECKING:
+    from tensorflow_ignite.data.input_position import InputPosition
+    from tensorflow_ignite.train.training_input import TrainingInput
 
 Gather = Callable[[bytes], list[bytes]]
 
@@ -48,6 +50,8 @@ class InputStates:
 
     def deserialize(self, state: bytes) -> None:
         """Called when a checkpoint is restored."""
+        from tensorflow_ignite.data.input_position import InputPosition
+
         self._saved = bytes(state)
         workers = json.loads(self._saved) if self._saved else []
         self._restored = [

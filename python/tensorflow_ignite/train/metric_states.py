@@ -8,8 +8,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from tensorflow_ignite.train import keras3
 
 
@@ -34,6 +32,8 @@ class MetricStates:
             logs: Those of the last step.
             has_begun: Whether the epoch has had a step.
         """
+        import numpy as np
+
         self._values, self._logs = [], {}
         if has_begun and keras3.is_model(model):
             self._values = [np.asarray(variable) for variable in model.metrics_variables]
@@ -59,6 +59,8 @@ class MetricStates:
 
     def _add(self, model: Any, values: list[Any]) -> bool:
         """Adds values to the variables, which are zero at the begin of an epoch; False: the model has other ones."""
+        import numpy as np
+
         variables = model.metrics_variables
         if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
             return False
@@ -68,12 +70,16 @@ class MetricStates:
 
     def serialize(self) -> bytes:
         """The values; called when a checkpoint is saved."""
+        import numpy as np
+
         file = io.BytesIO()
         np.savez(file, *self._values, logs=np.array(json.dumps(self._logs)))
         return file.getvalue()
 
     def deserialize(self, state: bytes) -> None:
         """Called when a checkpoint is restored."""
+        import numpy as np
+
         with np.load(io.BytesIO(state), allow_pickle=False) as archive:
             self._values = [archive[f"arr_{number}"] for number in range(len(archive.files) - 1)]
             self._logs = json.loads(str(archive["logs"]))

@@ -10,8 +10,6 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-import numpy as np
-
 from tensorflow_ignite.errors import AttemptSupersededError, DataLossError, TensorFlowIgniteError
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.paths import SCHEME
@@ -107,6 +105,8 @@ class Store:
         """The bytes of all workers that save together, in their order; all of them must call it."""
         if self.workers == 1:
             return [own]
+        import numpy as np
+
         sizes = self._gathered(np.array([len(own)]))[:, 0]
         # A power of two, so that few functions are traced.
         padded = np.zeros(1 << max(8, int(sizes.max()).bit_length()), np.int64)
@@ -256,11 +256,10 @@ class Store:
                 f"{current().task} saves no checkpoint in {self._directory}: {_first_line(error)}"
             ) from error
 
-    def _gathered(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _gathered(self, values: Any) -> Any:
         """The numbers of all workers, int64, shape [workers, ...], for those of this one."""
         assert self._rows is not None
-        found: np.ndarray[Any, Any] = self._rows(self._tf.constant(values, self._tf.int64)).numpy()
-        return found
+        return self._rows(self._tf.constant(values, self._tf.int64)).numpy()
 
     def _make_rows(self) -> Any:
         tf, strategy, workers = self._tf, self._strategy, self.workers
