@@ -58,6 +58,7 @@ def require_all_rows(found: dict[str, Any]) -> None:
     assert set(vocabulary[:-2]) == {"[UNK]", *(f"w{i}" for i in range(ROWS - WORDS))}
 
 
+@pytest.mark.full
 def test_layers_learn_from_all_rows_and_are_equal_and_a_later_run_reads_none(
     client: tfi.Client, cluster: LocalCluster, tmp_path: Path
 ) -> None:

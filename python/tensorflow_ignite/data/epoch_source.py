@@ -69,7 +69,8 @@ class BegunEpoch:
         used: tuple[UsedRows, ...] = ()
         if identified:
             found = self.emission.used(rows) if self.emission is not None else None
-            if found is None:
+            if found is None or (found.is_empty and self.resumption is None):
+                # A node of an earlier version has sent rows without identities.
                 return None
             used = (*(self.resumption.used if self.resumption else ()), found)
         return replace(self.position, rows=total, filled=filled, used=used)

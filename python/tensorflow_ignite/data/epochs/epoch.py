@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs import emission, shuffling
-from tensorflow_ignite.data.epochs.changes import Changes, Position, split, together
+from tensorflow_ignite.data.epochs.changes import IDENTITY_COLUMNS, Changes, Position, split, together
 from tensorflow_ignite.data.epochs.cutting import groups
 from tensorflow_ignite.data.epochs.emission import Emission
 from tensorflow_ignite.data.epochs.prefetch import Prefetcher, PrefetchThreads, Stream, round_robin
@@ -509,7 +509,8 @@ class _EpochPass:
             identities, partitions = None, frozenset[int]()
             if isinstance(stream, IdentifiedStream):
                 partitions = stream.partitions
-                if stream.has_identities:
+                # A node of an earlier version sends rows without them.
+                if stream.has_identities and records.schema.names[-len(IDENTITY_COLUMNS) :] == [*IDENTITY_COLUMNS]:
                     records, identities = split(records)
             if checked is None or not records.schema.equals(checked):
                 check_layout(records.schema, layout, self._epoch.subject)

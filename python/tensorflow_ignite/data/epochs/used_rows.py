@@ -73,6 +73,11 @@ class UsedRows:
     listed: Mapping[int, Array] = field(default_factory=dict)
     numbers: tuple[int, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not (self.units or self.windows or self.listed)
+
     def find(self, identities: Array) -> Array:
         """Which rows are used: bool, for identities of shape [rows, 2]."""
         used = _in(self.units, identities, self.numbers)
