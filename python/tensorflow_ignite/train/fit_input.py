@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -78,6 +78,33 @@ def _noted(fit: Any) -> Any:
     return call
 
 
+def _note_first(
+    kind: Any, dataset: Callable[[Any], Any], strategy: Callable[[Any], Any], is_continuous: Callable[[Any], bool]
+) -> None:
+    """Notes the first object of a class that a ``fit`` makes: it is for the training.
+
+    Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
+
+    Args:
+        kind: The class of what Keras iterates over.
+        dataset: Returns the dataset of an object.
+        strategy: Returns its tf.distribute.Strategy.
+        is_continuous: Returns whether one iterator brings the rows of all epochs.
+    """
+    init = kind.__init__
+
+    @functools.wraps(init)
+    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        fit = _current.get()
+        is_for_training = fit is not None and fit.claim()
+        init(self, *args, **kwargs)
+        if fit is not None and is_for_training:
+            fit.take(dataset(self), strategy(self), is_continuous=is_continuous(self))
+            setattr(self, _OF_FIT, fit)
+
+    kind.__init__ = noted_init
+
+
 def start_at(model: Any, epoch: int, batch: int) -> None:
     """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch, without a call of a callback.
 
@@ -106,17 +133,7 @@ def correct_keras3(trainer: ModuleType) -> None:
     module: Any = trainer
     module.TensorFlowTrainer.fit = _noted(module.TensorFlowTrainer.fit)
     kind = module.TFEpochIterator
-    init, enumerate_iterator, get_iterator = kind.__init__, kind._enumerate_iterator, kind._get_iterator
-
-    @functools.wraps(init)
-    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
-        fit = _current.get()
-        # Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
-        is_for_training = fit is not None and fit.claim()
-        init(self, *args, **kwargs)
-        if fit is not None and is_for_training:
-            fit.take(self._distributed_dataset, self._distribute_strategy, is_continuous=bool(self.steps_per_epoch))
-            setattr(self, _OF_FIT, fit)
+    enumerate_iterator, get_iterator = kind._enumerate_iterator, kind._get_iterator
 
     @functools.wraps(get_iterator)
     def noted_get_iterator(self: Any) -> Any:
@@ -139,7 +156,12 @@ def correct_keras3(trainer: ModuleType) -> None:
             fit.leave_out(step[2])
             yield step
 
-    kind.__init__ = noted_init
+    _note_first(
+        kind,
+        lambda each: each._distributed_dataset,
+        lambda each: each._distribute_strategy,
+        lambda each: bool(each.steps_per_epoch),
+    )
     kind._get_iterator = noted_get_iterator
     kind._enumerate_iterator = from_first_step
 
@@ -161,19 +183,12 @@ def correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
         data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
     """
     kind: Any = data_adapter.DataHandler
-    init, enumerate_epochs = kind.__init__, kind.enumerate_epochs
+    enumerate_epochs = kind.enumerate_epochs
 
-    @functools.wraps(init)
-    def noted_init(self: Any, *args: Any, **kwargs: Any) -> None:
+    def strategy(_: Any) -> Any:
         import tensorflow as tf
 
-        fit = _current.get()
-        is_for_training = fit is not None and fit.claim()
-        init(self, *args, **kwargs)
-        if fit is not None and is_for_training:
-            is_continuous = not self._adapter.should_recreate_iterator()
-            fit.take(self._dataset, tf.distribute.get_strategy(), is_continuous=is_continuous)
-            setattr(self, _OF_FIT, fit)
+        return tf.distribute.get_strategy()
 
     @functools.wraps(enumerate_epochs)
     def noted_epochs(self: Any) -> Iterator[Any]:
@@ -193,5 +208,5 @@ def correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
                 yield epoch, iterator
                 self._adapter.on_epoch_end()
 
-    kind.__init__ = noted_init
+    _note_first(kind, lambda each: each._dataset, strategy, lambda each: not each._adapter.should_recreate_iterator())
     kind.enumerate_epochs = noted_epochs

@@ -7,7 +7,6 @@ A step takes one element of a dataset of batches. How many rows these are is kno
 from __future__ import annotations
 
 import functools
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,8 +17,6 @@ from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.task import current
-
-_log = logging.getLogger("tensorflow_ignite.train")
 
 # Methods of tf.data.Dataset that make one element of one.
 _ONE_OF_ONE = frozenset({"_MapDataset", "_ParallelMapDataset", "_PrefetchDataset", "_OptionsDataset", "_ZipDataset"})
