@@ -28,6 +28,7 @@ from tensorflow_ignite.testing.patience import patiently
 _LEAVING_SECONDS = patiently(60.0)
 _LEAVING_BY_ITSELF_SECONDS = 0.5
 _POLL = 0.05
+_ID_LENGTH = 500
 # The Python that TensorFlow generates; it removes the files when its process ends.
 _OF_TENSORFLOW = "__autograph_generated_file"
 
@@ -62,6 +63,13 @@ def pytest_configure(config: pytest.Config) -> None:
     node_logs.observe()
     # Those of a test that was interrupted.
     config.add_cleanup(node_logs.forget)
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Names a long argument by its length; pytest would repeat it in each report."""
+    if isinstance(val, str | bytes) and len(val) > _ID_LENGTH:
+        return f"{argname} of {len(val)}"
+    return None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -43,6 +43,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tensorflow_ignite.testing.cluster.ORPHAN_TIMEOUT", 2.0)
 
 
+@pytest.mark.full
 def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
     assert len(set(own_cluster.addresses)) == len(own_cluster.nodes) == 2
     ids = {node.node_id for node in own_cluster.nodes}
@@ -50,6 +51,7 @@ def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
     assert own_cluster.address == own_cluster.nodes[0].address
 
 
+@pytest.mark.full
 def test_a_killed_node_ends_and_the_others_notice(own_cluster: LocalCluster) -> None:
     before = own_cluster.nodes
     node = own_cluster.start_node()

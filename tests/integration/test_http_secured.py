@@ -65,6 +65,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         yield Serving(secured, f"https://{client.nodes()[0].http_address}", stranger, trusted)
 
 
+@pytest.mark.full
 def test_rules_say_who_predicts_with_which_model(serving: Serving) -> None:
     assert serving.call("/v1/models/open_digits:predict", ROW, token("bob"))[0] == 200
     assert serving.call("/v1/models/open_digits", None, token("bob"))[0] == 200
@@ -75,6 +76,7 @@ def test_rules_say_who_predicts_with_which_model(serving: Serving) -> None:
     assert serving.call("/v1/models/open_digits:predict", ROW, token("carol"))[0] == 403
 
 
+@pytest.mark.full
 def test_callers_without_credentials_are_refused_and_metrics_need_a_permission(serving: Serving) -> None:
     for path in ("/v1/models/open_digits:predict", "/metrics"):
         body = None if path == "/metrics" else ROW

@@ -29,6 +29,7 @@ def assert_read_once(folder: Path, job: Job, epochs: int, owner: dict[int, int],
             assert {owner[number] for number in share} <= set(shares[index])
 
 
+@pytest.mark.full
 def test_a_mirrored_job_reads_each_row_once_an_epoch_and_the_same_script_does_outside_a_job(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:

@@ -220,6 +220,7 @@ def test_an_error_of_the_progress_after_the_last_row_leaves_a_whole_cache(cluste
     assert tfi.read_table("whole", address=cluster.address).num_rows == 20_000
 
 
+@pytest.mark.full
 def test_progress_is_of_rows_that_are_stored(cluster: LocalCluster) -> None:
     received: list[loading.Progress] = []
     with thin_client(cluster.nodes[0].pid) as client:

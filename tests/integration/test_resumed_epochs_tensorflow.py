@@ -102,15 +102,19 @@ def assert_each_once(epochs: list[list[int]], rows: int = ROWS, count: int = 3) 
     assert len({tuple(epoch) for epoch in epochs}) == count
 
 
-def test_an_epoch_has_each_row_once_although_a_worker_ends_within_it(
+def test_an_epoch_has_each_row_once_and_layers_learn_once_although_a_worker_ends_within_an_epoch(
     cluster: LocalCluster, training: Callable[..., Training]
 ) -> None:
     load(cluster, "booked")
     reading = {"shuffle": True, "seed": 7, "uneven": "pad"}
     options = {"cache": "booked", "batch": 30, "epochs": 3, "reading": reading, "crashes": {1: 4}, "worker": 1}
-    crashed = training("crashed", options)
+    crashed = training("crashed", {**options, "adapt": True})
     crashed.end(attempts=2)
     assert_each_once(crashed.epochs())
+    lines = [[line.text for line in crashed.handle.logs(attempt=attempt)] for attempt in (1, 2)]
+    # All workers have the mean of all rows.
+    assert [each.count(f"mean: {(ROWS - 1) / 2:.3f}") for each in lines] == [3, 3]
+    assert [sum("has what attempt 1 of job" in line for line in each) for each in lines] == [0, 1]
 
 
 @pytest.mark.full

@@ -230,6 +230,7 @@ def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster
         assert reader.read(0, len(content)) == content
 
 
+@pytest.mark.full
 @BLOCKS
 def test_a_read_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster, block: int, count: int) -> None:
     files = Files.at(tuple(nodes.addresses))

@@ -119,6 +119,7 @@ def run(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[..., Run]]:
         started.client.close()
 
 
+@pytest.mark.full
 def test_killed_worker_is_a_crash_and_the_job_resumes_from_its_checkpoint(run: Callable[..., Run]) -> None:
     started = run()
     job = started.until_step(10)
@@ -223,6 +224,17 @@ def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     run: Callable[..., Run], nodes: LocalCluster
 ) -> None:
     started = run(max_crashes=0)
+    started.until_step(1)
+    nodes.start_node()
+    started.until(lambda job: job.state == "running" and len(job.attempts) == 2)
+    assert started.succeeds(workers=4, attempts=2).attempts[0].cause_kind == "data-moved"
+
+
+@pytest.mark.full
+def test_job_waits_for_its_next_checkpoint_or_goes_on_without_a_node_that_joins_if_it_says_so(
+    run: Callable[..., Run], nodes: LocalCluster
+) -> None:
+    started = run(max_crashes=0)
     patient = run(max_crashes=0, on_join="ignore")
     careful = run(max_crashes=0, on_join="at-checkpoint")
     for each in (started, patient, careful):
@@ -233,7 +245,8 @@ def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     (careful.directory / "save").touch()
     careful.until(lambda job: job.state == "running" and len(job.attempts) == 2)
     for each in (started, careful):
-        assert each.succeeds(workers=4, attempts=2).attempts[0].cause_kind == "data-moved"
+        each.succeeds(workers=4, attempts=2)
+    assert careful.job.refresh().attempts[0].cause_kind == "data-moved"
     patient.let_end()
     assert len(patient.job.wait(timeout=LIMIT).attempts) == 1
 

@@ -2,8 +2,9 @@
 
 Arguments: a folder, and options as JSON. With ``crashes``, the process ends hard after some steps, and a later attempt
 of the job goes on; each line of a book in the folder has the step, counted over all attempts, the epoch, and the keys
-of one worker. With ``ways``, this process raises an exception after some steps, and trains again with everything made
-anew; it does so in several ways, and writes the keys of each with and without these ends.
+of one worker. With ``adapt``, a layer learns from all rows before it trains. With ``ways``, this process raises an
+exception after some steps, and trains again with everything made anew; it does so in several ways, and writes the keys
+of each with and without these ends.
 """
 
 from __future__ import annotations
@@ -121,7 +122,8 @@ class Training:
                 self.dense = keras.layers.Dense(1)
 
             def call(self, x: Any) -> Any:
-                return self.dense(tf.cast(x["x"], tf.float32)[:, None])
+                column = tf.cast(x["x"], tf.float32)[:, None]
+                return self.dense(normal(column) if normal else column)
 
             def train_step(self, data: Any) -> Any:
                 noted = tf.numpy_function(outer._used, _keys_and_weights(data), tf.float32)
@@ -143,6 +145,11 @@ class Training:
 
             def on_epoch_end(self, number: int, logs: Any = None) -> None:
                 outer.logs[number] = {name: float(value) for name, value in logs.items()}
+
+        normal: Any = keras.layers.Normalization(axis=None) if self.way.get("adapt") else None
+        if normal:
+            normal.adapt(tfi.dataset(options["cache"], columns=["x"]).map(lambda row: row["x"]).batch(50))
+            print(f"mean: {np.squeeze(normal.mean):.3f}", flush=True)
 
         with strategy.scope():
             model = Model()
