@@ -17,10 +17,9 @@ import tf_keras  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.parametrize("kind", [keras, tf_keras], ids=["keras3", "tf_keras"]),
-]
+pytestmark = pytest.mark.parametrize(
+    "kind", [pytest.param(keras, id="keras3"), pytest.param(tf_keras, id="tf_keras", marks=pytest.mark.full)]
+)
 # The best is that of epoch 2: with a patience of 2, fit ends after epoch 4.
 SCORES = (0.1, 0.5, 0.9, 0.3, 0.4, 0.2, 0.1, 0.1)
 X = np.linspace(0, 1, 8, dtype=np.float32)[:, None]
@@ -88,8 +87,10 @@ class Training:
         return history.epoch, history.history["score"]
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
-@pytest.mark.parametrize("crashes_at", [1, 3, 4])
+@pytest.mark.parametrize(
+    "first", [pytest.param(True, id="first"), pytest.param(False, id="last", marks=pytest.mark.full)]
+)
+@pytest.mark.parametrize("crashes_at", [3, *(pytest.param(epoch, marks=pytest.mark.full) for epoch in (1, 4))])
 def test_callbacks_go_on_where_an_attempt_ended(kind: Any, tmp_path: Path, crashes_at: int, first: bool) -> None:
     calm = Training(kind, tmp_path / "calm", first=first)
     (tmp_path / "calm").mkdir()
@@ -154,6 +155,7 @@ def fit(kind: Any, folder: Path, *callbacks: Any, epochs: int = 3) -> Any:
     return model.fit(X, X, epochs=epochs, verbose=0, callbacks=calls)
 
 
+@pytest.mark.full
 def test_a_callback_with_a_state_goes_on_and_one_without_is_named(
     kind: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -169,6 +171,7 @@ def test_a_callback_with_a_state_goes_on_and_one_without_is_named(
     assert "CheckpointCallback does not know the state of Counts, LambdaCallback: after a restart" in caplog.text
 
 
+@pytest.mark.full
 def test_a_state_that_cannot_be_saved_is_an_error_before_the_first_step(kind: Any, tmp_path: Path) -> None:
     callback = counting(kind, {"later": lambda: None})
     with pytest.raises(tfi.errors.InvalidRequestError, match=r"callback Continued cannot be saved.*has a function"):
@@ -176,6 +179,7 @@ def test_a_state_that_cannot_be_saved_is_an_error_before_the_first_step(kind: An
     assert callback.epochs == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
 def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path, first: bool) -> None:
     def attempt(crashes_after: int = 0, directory: str = "checkpoints") -> list[list[str]]:
@@ -200,6 +204,7 @@ def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path
     assert [line[0] for line in attempt(directory="other")] == ["epoch", "0", "1", "2", "3"]
 
 
+@pytest.mark.full
 def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: Any, tmp_path: Path) -> None:
     inputs = kind.Input([1])
     model = kind.Model(inputs, kind.layers.Dense(1, kernel_initializer="ones")(inputs))
