@@ -108,6 +108,10 @@ def _correct_epochs(epoch_iterator: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_keras3(epoch_iterator)
 
 
+def _correct_variables(core: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.keras_state").correct(core)
+
+
 def _correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.keras_epochs").correct_tf_keras(data_adapter)
     importlib.import_module("tensorflow_ignite.train.class_weights").correct_tf_keras(data_adapter)
@@ -163,6 +167,7 @@ after_import.call("tensorflow.python.distribute.distribute_lib", _check_strategi
 after_import.call("tensorflow.python.data.ops.multi_device_iterator_ops", _correct_device_iterators)
 after_import.call("tf_keras.src.engine.training", _correct_fit_of_tf_keras)
 after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
+after_import.call("keras.src.backend.tensorflow.core", _correct_variables)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
 after_import.call("keras.src.models.functional", _correct_inputs_of_keras)
 after_import.call("keras.src.callbacks.callback_list", _watch_callbacks)

@@ -191,6 +191,7 @@ class CheckpointCallback:
             keep=self._keep,
             directory=self._directory,
             strategy=strategy,
+            before_restore=self._build,
         )
         if self.checkpoint.planned_end is not None:
             self.checkpoint.planned_end.begin(self.checkpoint.resumed_from_step)
@@ -199,6 +200,11 @@ class CheckpointCallback:
         else:
             # Not from that of an earlier fit.
             report_checkpoint(resumed_from_step=0)
+
+    def _build(self) -> None:
+        """Lets the model make its variables, so that a checkpoint is restored into them."""
+        if keras3.is_model(self.model):
+            keras3.build(self.model, fit_input.current().element_spec)
 
     @property
     def resumed_epoch(self) -> int | None:
@@ -316,7 +322,6 @@ class CheckpointCallback:
         """Saves if a checkpoint is due."""
         assert self.checkpoint is not None
         self._batch, self._has_stepped, self._step_logs = batch + 1, True, logs
-        self._metrics.after_step(self.model)
         for rows in self._inputs.inputs:
             rows.add(self._batch - self._counted_batch)
         self._counted_batch = self._batch

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.task import current
-from tensorflow_ignite.train import distribution, equal_state
+from tensorflow_ignite.train import distribution, equal_state, keras_state
 from tensorflow_ignite.train.fence import Writer
 from tensorflow_ignite.train.input_states import InputStates
 from tensorflow_ignite.train.planned_end import PlannedEnd
@@ -102,6 +102,7 @@ class TrainCheckpoint:
         strategy: tf.distribute.Strategy | None = None,
         optional: dict[str, Any] | None = None,
         inputs: InputStates | None = None,
+        before_restore: Callable[[], None] = lambda: None,
     ) -> None:
         """Restores the newest checkpoint; use :func:`checkpoint`.
 
@@ -113,6 +114,7 @@ class TrainCheckpoint:
             strategy: Of the variables; None: the present one.
             optional: Further objects, which a checkpoint of an earlier version may lack.
             inputs: What the training reads; None: :meth:`iterate` says so.
+            before_restore: Called before a checkpoint is restored.
         """
         if directory and current().role == "evaluator":
             raise TensorFlowIgniteError(
@@ -127,11 +129,11 @@ class TrainCheckpoint:
                 "checkpoint() was given nothing to save. Objects to save are keyword arguments. "
                 "Example: tfi.train.checkpoint(model=model, optimizer=optimizer)"
             )
-        reserved = sorted({"step", "save_counter"} & set(trackables))
+        reserved = sorted({"step", "save_counter", "input", keras_state.NAME} & set(trackables))
         if reserved:
             raise InvalidRequestError(
-                f"checkpoint() cannot save an object named {reserved[0]!r}. The names step and save_counter are "
-                "reserved. Give the object another name"
+                f"checkpoint() cannot save an object named {reserved[0]!r}. The names step, save_counter, "
+                f"input and {keras_state.NAME} are reserved. Give the object another name"
             )
         if keep < 1:
             raise InvalidRequestError(
@@ -166,7 +168,7 @@ class TrainCheckpoint:
         self._store = Store(directory, {"step": self.step, **trackables}, strategy, keep, _writer(), extra)
         if self._store.workers > 1:
             schedule.agree_through(self._store.chief_decision)
-        if self._store.restore():
+        if self._store.restore(before_restore):
             self.resumed_from_step = self.saved_step = self.steps_done
             report_checkpoint(resumed_from_step=self.resumed_from_step)
         schedule.start(self.saved_step)
@@ -287,7 +289,10 @@ class TrainCheckpoint:
         Args:
             step: Number of finished steps.
         """
-        return self._store is not None and self._schedule.check(step)
+        if self._store is None:
+            return False
+        self._store.require_all_restored()
+        return self._schedule.check(step)
 
     def save(self, step: int | None = None) -> None:
         """Saves now; every worker must call it at the same step.
@@ -299,12 +304,14 @@ class TrainCheckpoint:
             step: Number of finished steps, assigned to :attr:`step`; None: the script has assigned it.
 
         Raises:
-            TensorFlowIgniteError: A later attempt of the job writes into the directory.
+            TensorFlowIgniteError: A later attempt of the job writes into the directory; or variables have been made
+                since a checkpoint was restored, and it has no values for them.
         """
         if step is not None:
             self.step.assign(step)
         if self._store is None:
             return
+        self._store.require_all_restored()
         self._inputs.take(self._store.gather)
         saved_here = self._store.save()
         self.saved_step = self.steps_done

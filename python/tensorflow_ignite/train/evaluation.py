@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import TensorFlowIgniteError
-from tensorflow_ignite.train import fits
+from tensorflow_ignite.train import fits, keras3, keras_state
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.curves import EVALUATION_RUN
 from tensorflow_ignite.train.directory import CheckpointDirectory
@@ -138,6 +138,8 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
         TensorFlowIgniteError: As of :func:`checkpoints`.
     """
     figures: dict[str, float] = {}
+    if keras3.is_model(model):
+        keras3.build_for_calls(model, getattr(data, "element_spec", None))
     for step, fit in _restored(directory, {"model": model}):
         metrics = model.evaluate(data, return_dict=True, **{"verbose": 0, **options})
         figures = {name: float(value) for name, value in metrics.items()}
@@ -173,7 +175,8 @@ def _restore(tf: Any, directory: str, number: int, trackables: dict[str, Any]) -
     path = f"{directory.rstrip('/')}/ckpt-{number}"
     try:
         step = int(tf.train.load_variable(path, _STEP))
-        tf.train.Checkpoint(**trackables).restore(path).expect_partial().assert_existing_objects_matched()
+        extra = keras_state.of(trackables) if keras_state.NAME in keras_state.names_in(path, trackables) else {}
+        tf.train.Checkpoint(**trackables, **extra).restore(path).expect_partial().assert_existing_objects_matched()
     except (tf.errors.NotFoundError, tf.errors.DataLossError) as error:
         if tf.io.gfile.exists(f"{path}.index"):
             raise

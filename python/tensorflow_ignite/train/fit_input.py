@@ -19,6 +19,7 @@ class FitInput:
 
     Attributes:
         rows: Its dataset; None before it is known, and for other data.
+        element_spec: What TensorFlow knows of a batch; None: nothing.
         steps_left_out: Steps at the beginning of its first epoch that are left out, as ``fit`` counts them.
         elements_left_out: Elements of its first iterator that are left out.
     """
@@ -26,6 +27,7 @@ class FitInput:
     def __init__(self) -> None:
         """Knows nothing yet."""
         self.rows: TrainingInput | None = None
+        self.element_spec: Any = None
         self.steps_left_out = 0
         self.elements_left_out = 0
         self._is_claimed = False
@@ -40,6 +42,7 @@ class FitInput:
         from tensorflow_ignite.train.training_input import TrainingInput
 
         self.rows = TrainingInput(dataset, strategy, is_continuous=is_continuous)
+        self.element_spec = getattr(dataset, "element_spec", None)
 
     def begin(self) -> None:
         """An iterator is about to be made."""

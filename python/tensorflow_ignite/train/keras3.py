@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import logging
 import sys
 from types import ModuleType
 from typing import Any
 
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.train import strategy_check
+
+_log = logging.getLogger(__name__)
 
 
 def is_model(model: Any) -> bool:
@@ -27,6 +31,46 @@ def counted_steps(model: Any, steps: int) -> int:
     """
     executed = int(model.steps_per_execution)
     return -(-steps // executed) * executed
+
+
+def build(model: Any, element_spec: Any) -> None:
+    """Lets a model, its metrics and its optimizer make their variables, from the shapes of a batch alone.
+
+    In one process Keras makes them in the first step. A model that cannot be built so makes them then, too.
+
+    Args:
+        model: The model that is about to be fitted.
+        element_spec: Of its dataset.
+    """
+    if model._distribute_strategy is not None:
+        # Keras has built it.
+        return
+    from keras import tree
+
+    try:
+        # That of None has no shape.
+        batch = tree.map_structure(lambda each: each if hasattr(each, "shape") else None, element_spec)
+        model._symbolic_build(data_batch=batch)
+    except Exception as error:
+        _log.warning(
+            "tensorflow_ignite: %s cannot make its variables before a checkpoint is restored: %s. Those that it makes "
+            "in the first step get their values then, or the training ends with an error. Call model.build(shape), or "
+            "the model with a batch, before fit",
+            type(model).__name__,
+            error,
+        )
+
+
+def build_for_calls(model: Any, element_spec: Any) -> None:
+    """As :func:`build`, but for a model that is not trained: without its optimizer."""
+    if model.built or model._distribute_strategy is not None or not isinstance(element_spec, tuple):
+        return
+    import keras
+
+    inputs = keras.tree.map_structure(lambda each: keras.KerasTensor(each.shape, each.dtype.name), element_spec[0])
+    with contextlib.suppress(Exception):
+        # Its first call makes the variables otherwise, or says what is wrong.
+        model(inputs, training=False)
 
 
 def correct(trainer: ModuleType) -> None:

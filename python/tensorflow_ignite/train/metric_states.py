@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from tensorflow_ignite.train import keras3
+
+_log = logging.getLogger(__name__)
 
 
 class MetricStates:
@@ -21,8 +24,6 @@ class MetricStates:
         """Knows nothing yet."""
         self._values: list[Any] = []
         self._logs: dict[str, float] = {}
-        # Values that are added after the first step, which makes the variables.
-        self._waiting: list[Any] = []
 
     def take(self, model: Any, logs: Mapping[str, Any], *, has_begun: bool) -> None:
         """Takes the present values for the next checkpoint.
@@ -43,30 +44,22 @@ class MetricStates:
 
     def restore(self, model: Any) -> None:
         """Sets the values that came with the checkpoint, at the begin of their epoch."""
-        if keras3.is_model(model) and self._values and not self._add(model, self._values):
-            self._waiting = self._values
-
-    def after_step(self, model: Any) -> None:
-        """Adds values that waited for the first step: metrics are sums of what they have counted."""
-        if self._waiting:
-            values, self._waiting = self._waiting, []
-            self._add(model, values)
+        if not keras3.is_model(model) or not self._values:
+            return
+        variables = model.metrics_variables
+        if [tuple(variable.shape) for variable in variables] != [value.shape for value in self._values]:
+            _log.warning(
+                "tensorflow_ignite: the logs of the epoch that goes on have the steps since the restart alone: the "
+                "metrics of %s are not those of the checkpoint, or it has made none before its first step",
+                type(model).__name__,
+            )
+            return
+        for variable, value in zip(variables, self._values, strict=True):
+            variable.assign(value)
 
     def logs_of_epoch(self) -> dict[str, float]:
         """The logs of an epoch without a step after the restart."""
-        self._waiting = []
         return self._logs
-
-    def _add(self, model: Any, values: list[Any]) -> bool:
-        """Adds values to the variables, which are zero at the begin of an epoch; False: the model has other ones."""
-        import numpy as np
-
-        variables = model.metrics_variables
-        if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
-            return False
-        for variable, value in zip(variables, values, strict=True):
-            variable.assign(value + np.asarray(variable))
-        return True
 
     def serialize(self) -> bytes:
         """The values; called when a checkpoint is saved."""

@@ -7,13 +7,14 @@ import logging
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from tensorflow_ignite.errors import AttemptSupersededError, DataLossError, TensorFlowIgniteError
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.paths import SCHEME
 from tensorflow_ignite.task import current
+from tensorflow_ignite.train import keras_state
 from tensorflow_ignite.train.directory import NAME, CheckpointDirectory
 from tensorflow_ignite.train.fence import Fence, Writer
 from tensorflow_ignite.train.saver import CheckpointSaver
@@ -73,6 +74,7 @@ class Store:
 
             scheme.require()
         self._strategy = strategy
+        optional = {**optional, **keras_state.of(trackables)}
         self._checkpoint = tf.train.Checkpoint(**trackables, **optional)
         self._required, self._optional = trackables, optional
         with strategy.scope():
@@ -82,6 +84,8 @@ class Store:
         # Only the variables of a coordinator are on other machines.
         self._coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
         self._options = tf.train.CheckpointOptions(experimental_io_device=_COORDINATOR if self._coordinated else None)
+        # Until the objects have made all their variables: what TensorFlow knows of the restored checkpoint; its path.
+        self._restored: tuple[Any, str] | None = None
         self._files = GFiles(tf)
         self._saver: CheckpointSaver | None = None
         if self._is_chief:
@@ -118,10 +122,13 @@ class Store:
         """Whether the argument is true on any worker; all of them must call it."""
         return here if self._sum is None else int(self._sum(self._tf.constant(int(here), self._tf.int64))) > 0
 
-    def restore(self) -> bool:
+    def restore(self, before: Callable[[], None]) -> bool:
         """Restores the newest checkpoint that all workers can read, the same one on all of them.
 
         The chief announces one whole checkpoint after the other, until no worker has failed to restore it.
+
+        Args:
+            before: Called before a checkpoint is restored.
 
         Returns:
             Whether there was a checkpoint.
@@ -140,6 +147,7 @@ class Store:
             if number == 0:
                 self._begin_behind(0)
                 return False
+            before()
             fault, mismatch = self._restore(number)
             failed = self._is_somewhere(bool(fault))
             if mismatch is not None:
@@ -161,13 +169,7 @@ class Store:
         try:
             self._restore_objects(path)
         except (AssertionError, ValueError) as error:
-            mismatch = TensorFlowIgniteError(
-                f"{current().task} cannot resume from {path}: {_first_line(error)}. The checkpoint must have every "
-                "restored object, under the same name and with the same shape. Train with the model that was saved, or "
-                "choose another --checkpoint-directory"
-            )
-            mismatch.__cause__ = error
-            return "", mismatch
+            return "", _mismatch(path, error)
         except self._tf.errors.OpError as error:
             # Nodes that left meanwhile have taken files with them; every other error is one of this attempt.
             fault = CheckpointDirectory(self._directory, self._files).fault(number)
@@ -179,16 +181,48 @@ class Store:
 
     def _restore_objects(self, path: str) -> None:
         """Restores all objects but the optional ones that the checkpoint lacks."""
-        names = {name.partition("/")[0] for name, _ in self._tf.train.list_variables(path)}
+        names = keras_state.names_in(path, self._required)
         if names.issuperset(self._optional):
-            self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
+            status = self._checkpoint.restore(path, options=self._options).assert_existing_objects_matched()
+        else:
+            present = {name: each for name, each in self._optional.items() if name in names}
+            earlier = self._tf.train.Checkpoint(**self._required, **present)
+            with self._strategy.scope():
+                _ = earlier.save_counter
+            status = earlier.restore(path, options=self._options).assert_existing_objects_matched()
+            self._checkpoint.save_counter.assign(earlier.save_counter.read_value())
+        self._restored = status, path
+
+    def require_all_restored(self) -> None:
+        """Compares the checkpoint with what the objects have made since it was restored; called after a step.
+
+        Raises:
+            TensorFlowIgniteError: Variables have been made that have no values of the checkpoint.
+        """
+        if self._restored is None:
             return
-        present = {name: each for name, each in self._optional.items() if name in names}
-        earlier = self._tf.train.Checkpoint(**self._required, **present)
-        with self._strategy.scope():
-            _ = earlier.save_counter
-        earlier.restore(path, options=self._options).assert_existing_objects_matched()
-        self._checkpoint.save_counter.assign(earlier.save_counter.read_value())
+        (status, path), self._restored = self._restored, None
+        try:
+            status.assert_existing_objects_matched()
+        except AssertionError as error:
+            raise _mismatch(path, error) from error
+        found = status._checkpoint
+        left = [
+            node.attributes[0].checkpoint_key.partition("/.ATTRIBUTES/")[0]
+            for number, node in enumerate(found.object_graph_proto.nodes)
+            if node.attributes and found.object_by_proto_id.get(number) is None
+        ]
+        left = [name for name in left if name.partition("/")[0] in (*self._required, keras_state.NAME)]
+        if left:
+            _log.warning(
+                "tensorflow_ignite: %s has resumed from %s, and no variable has taken these values of it: %s%s. They "
+                "are not in the next checkpoint. If the model should have them, let it make its variables before it is "
+                "restored: model.build(shape)",
+                current().task,
+                path,
+                ", ".join(left[:3]),
+                f" and {len(left) - 3} more" if len(left) > 3 else "",
+            )
 
     def _unreadable(self, announced: int) -> TensorFlowIgniteError:
         """The error when there are checkpoints, and none that all workers can read."""
@@ -299,6 +333,17 @@ def _position(tf: Any, strategy: Any) -> tuple[int, bool]:
     if workers <= 1:
         return 1, True
     return workers, resolver.task_type == "chief" or (not chiefs and resolver.task_id == 0)
+
+
+def _mismatch(path: str, error: BaseException) -> TensorFlowIgniteError:
+    mismatch = TensorFlowIgniteError(
+        f"{current().task} cannot resume from {path}: {_first_line(error)}. The checkpoint must have every restored "
+        "object, under the same name and with the same shape. Train with the model that was saved, which has made its "
+        "variables before it is restored (by model.build(shape), or a call with a batch), or choose another "
+        "--checkpoint-directory"
+    )
+    mismatch.__cause__ = error
+    return mismatch
 
 
 def _first_line(error: BaseException) -> str:
