@@ -215,3 +215,35 @@ def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: 
     tf.train.Checkpoint(**objects, **numbers).save(str(tmp_path / "ckpt"))
     history = fit(kind, tmp_path)
     assert history.epoch == [2]
+
+
+@pytest.mark.full
+def test_a_subclass_of_a_callback_of_keras_is_named_if_it_has_attributes_of_its_own(
+    kind: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Patient(kind.callbacks.EarlyStopping):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__(monitor="loss")
+            self.bonus = 1
+
+    class Plain(kind.callbacks.EarlyStopping):  # type: ignore[misc]
+        pass
+
+    class Writer(kind.callbacks.TensorBoard):  # type: ignore[misc]
+        pass
+
+    class Rates(kind.callbacks.LearningRateScheduler):  # type: ignore[misc]
+        pass
+
+    rates = Rates(lambda epoch, rate: rate)
+    callbacks = [Patient(), Plain(monitor="loss"), Writer(str(tmp_path / "logs")), rates]
+    fit(kind, tmp_path, *callbacks)
+    assert "does not know the state of Patient:" in caplog.text
+
+
+@pytest.mark.full
+def test_backup_and_restore_of_keras_beside_ours_is_refused_with_the_remedy(kind: Any, tmp_path: Path) -> None:
+    backup = kind.callbacks.BackupAndRestore(str(tmp_path / "backup"))
+    with pytest.raises(tfi.errors.InvalidRequestError, match=r"CheckpointCallback and BackupAndRestore\. .* Remove"):
+        fit(kind, tmp_path, backup)
+    assert not list(tmp_path.glob("ckpt*"))

@@ -64,7 +64,8 @@ class CheckpointCallback:
     TensorBoard and History know what they knew, CSVLogger appends to its file, and a training that one of them has
     stopped stays stopped. A callback
     of your own goes on if it has the methods ``state_dict()``, which returns None, booleans, numbers, texts and numpy
-    arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known.
+    arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known. Keras'
+    BackupAndRestore beside it is refused.
 
     In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
     of this ``fit``. If training resumes within an epoch of a round, the epoch is trained again, so that no new row is

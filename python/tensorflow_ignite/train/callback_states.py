@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import functools
+import inspect
 import logging
 import re
 from collections import Counter
@@ -27,10 +29,8 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
     "SwapEMAWeights": ("_ema_weights_in_model",),
     "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
 }
-# Attributes of every callback of Keras, which are not its state.
-_OF_CALLBACKS = frozenset(
-    {"model", "_model", "params", "validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"}
-)
+# Attributes that `fit` or a strategy gives to callbacks, which are not their state.
+_OF_CALLBACKS = frozenset({"validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"})
 #: An attribute of the class whose objects save the states of the others.
 SAVES_STATES = "_tensorflow_ignite_saves_states"
 
@@ -78,6 +78,8 @@ def _with_logs(original: Any) -> Any:
     @functools.wraps(original)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
         ours = [callback for callback in self.callbacks if _is_ours(callback)]
+        if ours:
+            _require_alone(self.callbacks)
         loggers = csv_logs.keep(self.callbacks) if ours else []
         result = original(self, *arguments, **named)
         if loggers:
@@ -85,6 +87,17 @@ def _with_logs(original: Any) -> Any:
         return result
 
     return call
+
+
+def _require_alone(callbacks: Iterable[Any]) -> None:
+    """Refuses another callback that restores the model, before either has."""
+    for callback in callbacks:
+        if any(_is_of_keras(kind) and kind.__name__ == "BackupAndRestore" for kind in type(callback).__mro__):
+            raise InvalidRequestError(
+                f"fit has the callbacks CheckpointCallback and {type(callback).__name__}. Each of them would restore "
+                "the model after a restart, from other steps than the other. Remove BackupAndRestore: "
+                "CheckpointCallback goes on in the middle of an epoch too"
+            )
 
 
 class CallbackStates:
@@ -154,7 +167,7 @@ def _is_ours(callback: Any) -> bool:
 def _known(callback: Any) -> tuple[str, ...]:
     """The attributes that are the state of a callback of Keras, or of its subclass."""
     for kind in type(callback).__mro__:
-        if kind.__module__.partition(".")[0] in ("keras", "tf_keras") and kind.__name__ in _OF_KERAS:
+        if _is_of_keras(kind) and kind.__name__ in _OF_KERAS:
             return _OF_KERAS[kind.__name__]
     return ()
 
@@ -166,12 +179,32 @@ def _has_own_methods(callback: Any) -> bool:
 def _has_unknown_state(callback: Any) -> bool:
     if _has_own_methods(callback):
         return False
-    of_keras = type(callback).__module__.partition(".")[0] in ("keras", "tf_keras")
-    if of_keras:
-        return type(callback).__name__ == "LambdaCallback"
-    own = set(vars(callback)) - _OF_CALLBACKS
+    kind: Any = type(callback)
+    if _is_of_keras(kind):
+        return bool(kind.__name__ == "LambdaCallback")
     # Those of a class of Keras are known, or do not change.
-    return bool(own) and not _known(callback)
+    attributes: frozenset[str] = _attributes_of_keras(kind)
+    return not attributes.issuperset(vars(callback))
+
+
+def _is_of_keras(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in ("keras", "tf_keras")
+
+
+@functools.cache
+def _attributes_of_keras(kind: type) -> frozenset[str]:
+    """The attributes that the methods of the classes of Keras set from which a class inherits."""
+    found = set(_OF_CALLBACKS)
+    for each in filter(_is_of_keras, kind.__mro__):
+        for member in vars(each).values():
+            function = inspect.unwrap(getattr(member, "fget", None) or member)
+            if inspect.isfunction(function):
+                found.update(found_in.argval for found_in in dis.get_instructions(function) if _sets(found_in))
+    return frozenset(found)
+
+
+def _sets(instruction: dis.Instruction) -> bool:
+    return instruction.opname == "STORE_ATTR"
 
 
 def _get(callback: Any) -> Any:
