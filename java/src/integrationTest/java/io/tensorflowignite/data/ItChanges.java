@@ -284,7 +284,7 @@ public class ItChanges extends DataTest {
   /** The rows with their identities; each is of the partition that is read. */
   private Set<List<Object>> identities(ReadCommand.Builder command) throws Exception {
     Set<List<Object>> found = new HashSet<>();
-    command.addColumns("age");
+    command.addColumns("AGE");
     for (FlightEndpoint endpoint : cluster.info(command.clone().build()).getEndpoints()) {
       for (int partition : partitions(endpoint)) {
         DataCluster.batches(
