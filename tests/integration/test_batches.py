@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,66 @@ def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
     for _ in range(3):
         next(iter(batches))
     assert sorted(itertools.chain(*ids(batches))) == list(range(ROWS))
+
+
+def load_numbers(cluster: LocalCluster, begin: int, end: int, if_exists: str) -> None:
+    columns = {"id": np.arange(begin, end), "x": np.arange(begin, end)}
+    address = cluster.address
+    partitions = PARTITIONS if if_exists == "replace" else None
+    tfi.load("put_within", columns, key="id", partitions=partitions, if_exists=if_exists, address=address)
+
+
+@pytest.mark.parametrize("where", [None, "x >= 0"], ids=["cache", "condition"])
+@pytest.mark.parametrize("shuffle", [None, 70], ids=["plain", "shuffled"])
+def test_a_row_comes_once_in_an_epoch_that_goes_on_outside_a_job_after_rows_were_put(
+    cluster: LocalCluster, where: str | None, shuffle: int | None
+) -> None:
+    load_numbers(cluster, 0, 300, "replace")
+    options: Any = {"where": where, "shuffle": shuffle, "seed": 3, "address": cluster.address}
+    first = tfi.batches("put_within", batch_size=50, **options)
+    used = list(itertools.islice(first, 3))
+    state = json.loads(json.dumps(first.state_dict()))
+    load_numbers(cluster, 300, 400, "append")
+    rest = tfi.batches("put_within", batch_size=50, **options)
+    rest.load_state_dict(state)
+    found = [number for batch in itertools.chain(used, rest) for number in batch["x"].tolist() if number < 300]
+    assert sorted(found) == list(range(300))
+
+
+def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: LocalCluster, cache: str) -> None:
+    def new() -> Any:
+        return tfi.batches(cache, batch_size=300, columns=["id"], shuffle=True, seed=3, address=cluster.address)
+
+    first = new()
+    ids(first)
+    iteration = iter(first)
+    next(iteration)
+    state = first.state_dict()
+    rest = ids(iteration)
+    second = new()
+    # Of the same process, too, that has read later epochs.
+    for each in (first, second):
+        each.load_state_dict(state)
+        iteration = iter(each)
+        assert (each.state_dict()["epoch"], each.state_dict()["rows"]) == (1, 300)
+        assert ids(iteration) == rest
+    third = new()
+    third.load_state_dict(second.state_dict())
+    assert ids(third) == ids(first)
+
+
+def test_an_epoch_of_a_select_goes_on_by_its_number_of_rows_and_the_log_says_so(
+    cluster: LocalCluster, cache: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def new() -> Any:
+        return tfi.batches(CACHE, batch_size=300, sql="SELECT id FROM Batches", address=cluster.address)
+
+    first = new()
+    used = ids(itertools.islice(first, 2))
+    second = new()
+    second.load_state_dict(first.state_dict())
+    assert sorted(itertools.chain(*used, *ids(second))) == list(range(ROWS))
+    assert "epoch 0 goes on after its first 600 rows" in caplog.text
 
 
 @pytest.mark.full

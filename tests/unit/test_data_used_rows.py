@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,16 +47,19 @@ def rows_of(begin: int, end: int) -> dict[int, list[int]]:
 
 
 class _Stream:
-    has_identities = True
-
-    def __init__(self, rows: Rows, order: Sequence[int], size: int) -> None:
-        self.partitions = frozenset(order)
+    def __init__(self, rows: Rows, order: Sequence[int], size: int, is_mixed: bool) -> None:
+        self.partitions, self.is_mixed = frozenset(order), is_mixed
         self._rows, self._order, self._size = rows, order, size
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         values = [(row, partition) for partition in self._order for row in self._rows[partition]]
+        if self.is_mixed:
+            # As a database finds them.
+            values.sort(key=lambda value: value[0] * 7919 % 1009)
         for begin in range(0, len(values), self._size):
             part = values[begin : begin + self._size]
+            if self.is_mixed:
+                part.sort(key=lambda value: value[1])
             high, low = zip(*(identities_of([row], partition) for row, partition in part), strict=True)
             columns = [[row for row, _ in part], np.concatenate(high), np.concatenate(low)]
             yield pa.RecordBatch.from_arrays(
@@ -73,15 +76,19 @@ class _Stream:
 class Worker:
     """A process that reads some partitions, from one or several streams."""
 
-    def __init__(self, rows: Rows, partitions: Sequence[int], streams: int = 2, size: int = 9) -> None:
-        self.rows, self.streams, self.size = rows, streams, size
+    def __init__(
+        self, rows: Rows, partitions: Sequence[int], streams: int = 2, size: int = 9, is_mixed: bool = False
+    ) -> None:
+        self.rows, self.streams, self.size, self.is_mixed = rows, streams, size, is_mixed
         self.partitions = list(partitions)
         self.snapshots = Snapshots()
         self.emission: Emission | None = None
+        self.begun: Callable[[Emission], None] = lambda emission: None
 
     def _streams(self, epoch: int, keep: Any, follow: bool) -> list[Any]:
         order = shuffling.order(self.partitions, 5, epoch) if self.window is not None else self.partitions
-        return [_Stream(self.rows, order[number :: self.streams], self.size) for number in range(self.streams)]
+        parts = [order[number :: self.streams] for number in range(self.streams)]
+        return [_Stream(self.rows, part, self.size, self.is_mixed) for part in parts]
 
     def read(
         self,
@@ -106,6 +113,7 @@ class Worker:
 
     def _begin(self, emission: Emission) -> None:
         self.emission = emission
+        self.begun(emission)
 
     def _all(self, epoch: Epoch) -> list[int]:
         reader, found = EpochReader(epoch.batches, COLUMNS), list[int]()
@@ -125,27 +133,33 @@ class Worker:
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("later", [False, True], ids=["first epoch", "epoch of a snapshot"])
-def test_another_process_goes_on_with_the_next_row_in_the_same_order(window: int | None, later: bool) -> None:
+@pytest.mark.parametrize("is_mixed", [False, True], ids=["cache", "condition"])
+def test_another_process_goes_on_with_the_next_row_in_the_same_order(
+    window: int | None, later: bool, is_mixed: bool
+) -> None:
     rows = rows_of(0, 300)
-    worker = Worker(rows, range(PARTITIONS))
+    worker = Worker(rows, range(PARTITIONS), is_mixed=is_mixed)
     if later:
         worker.read(0, window)
     whole = worker.read(1, window)
     assert sorted(whole) == list(range(300))
     for taken in (1, 7, 8, 100, 137, 299):
-        other = Worker(rows, range(PARTITIONS))
+        other = Worker(rows, range(PARTITIONS), is_mixed=is_mixed)
         if later:
             other.read(0, window)
         assert other.read(1, window, Resumption(taken, 0, (worker.used(taken),))) == whole[taken:]
 
 
+@pytest.mark.parametrize("is_mixed", [False, True], ids=["cache", "condition"])
 @pytest.mark.parametrize("caches", [True, False], ids=["snapshot", "no snapshot"])
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
-def test_other_workers_read_the_rows_that_the_epoch_has_not_used_once(window: int | None, caches: bool) -> None:
+def test_other_workers_read_the_rows_that_the_epoch_has_not_used_once(
+    window: int | None, caches: bool, is_mixed: bool
+) -> None:
     """Three workers become two, with partitions of any of them, while rows are put and removed."""
     random.seed(7)
     before = rows_of(0, 400)
-    workers = [Worker(before, range(number, PARTITIONS, 3)) for number in range(3)]
+    workers = [Worker(before, range(number, PARTITIONS, 3), is_mixed=is_mixed) for number in range(3)]
     read = [worker.read(0, window, caches=caches) for worker in workers]
     for _ in range(5):
         taken = [random.randrange(len(rows) + 1) for rows in read]
@@ -155,7 +169,7 @@ def test_other_workers_read_the_rows_that_the_epoch_has_not_used_once(window: in
         for rows in after.values():
             # A new row may come anywhere.
             rows.sort(key=lambda row: row * 7919 % 1009)
-        others = [Worker(after, range(number, PARTITIONS, 2), streams=3, size=11) for number in range(2)]
+        others = [Worker(after, range(number, PARTITIONS, 2), 3, 11, is_mixed) for number in range(2)]
         had = [row for rows, number in zip(read, taken, strict=True) for row in rows[:number]]
         now = [row for worker in others for row in worker.read(0, window, Resumption(0, 0, used), caches=caches)]
         counts = {row: had.count(row) + now.count(row) for row in range(400) if row not in gone}
@@ -223,6 +237,20 @@ def test_a_consumer_that_is_far_behind_is_told_so() -> None:
         emission.add_window(100_000, np.arange(100_000, dtype=np.uint64), units=frozenset())
     assert emission.used(5) is None
     assert emission.used(3_900_000) is not None
+
+
+@pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
+def test_it_is_said_when_an_epoch_does_not_begin_with_the_rows_of_before(window: int | None) -> None:
+    worker = Worker(rows_of(0, 300), range(PARTITIONS))
+    worker.read(0, window)
+    assert worker.emission is not None
+    given = worker.emission.given()
+    assert given[0] == 300
+    for rows, changed in ((rows_of(0, 300), 0), (rows_of(1, 301), 1), (rows_of(0, 299), 1), (rows_of(0, 400), 1)):
+        said, other = list[int](), Worker(rows, range(PARTITIONS))
+        other.begun = lambda emission, said=said: emission.expect(given, lambda: said.append(1))
+        other.read(0, window)
+        assert len(said) == changed
 
 
 def test_rows_that_were_put_later_are_given_with_their_partition() -> None:

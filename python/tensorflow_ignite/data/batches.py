@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, Literal, NamedTuple
 
@@ -40,11 +41,13 @@ class Batches:
 
     def __init__(self, rows: Rows, batch_size: int, epochs: int | None, drop_remainder: bool) -> None:
         """Reads nothing."""
-        self._rows = rows._replace(request=rows.request.in_batches_of(batch_size))
+        request = rows.request.in_batches_of(batch_size)
+        # Also without shuffling: `state_dict` may be called at any time.
+        request = replace(request, identified=request.is_identifiable)
+        self._rows = rows._replace(request=request)
         self._batch_size = batch_size
         self._epochs = epochs
         self._drop_remainder = drop_remainder
-        request = self._rows.request
         self._layout = (*[Column(WEIGHT_COLUMN, "float32")] * request.weighted, *request.layout)
         # The epoch in which the present iteration has begun, and the rows that it has given.
         self._begin = self._given = 0
@@ -90,6 +93,7 @@ class Batches:
         if not positions:
             raise errors.InvalidRequestError("load_state_dict() got no state. Give the state of at least one worker")
         resuming.resume(self._rows.request, positions)
+        self._begin, self._given = readers.epochs(self._rows.request), 0
 
     def __iter__(self) -> Generator[Any, None, None]:
         """Yields the batches of one epoch, or of ``epochs=``.

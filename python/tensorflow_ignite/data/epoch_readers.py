@@ -93,7 +93,7 @@ class EpochReaders:
             return _end(request, handle)
         begins = not handle.any()
         # The reader stays open while this variable refers to the handle object.
-        source = whole_rows.source_of(request) if begins else request
+        source = self._source(whole_rows.source_of(request)) if begins else request
         handle_object, position = self._begin(request, source) if begins else (None, _EpochPosition.of(handle))
         while True:
             handle_object, reader = self._find(request, position)
@@ -136,14 +136,19 @@ class EpochReaders:
                 if resumed is None
                 else _continued(source, plan, resumed, digest)
             )
-            given = begun.position = replace(begun.position, digest=digest)
+            given = begun.position = replace(begun.position, digest=digest, elements=0, given=(0, 0), aligned=None)
             begun.resumed = resumed
             dataset.epochs = given.epoch + 1
             dataset.window = dataset.window or given.window
             dataset.begin(begun)
-            begun.name = two_numbers(os.urandom(16))
+            begun.name, begun.is_identified = two_numbers(os.urandom(16)), source.identified
             position = _EpochPosition(begun.name, given.epoch, given.base, given.seed, digest, given.start)
         return self._opened(request, source, plan, position, begun)[0], position
+
+    def _source(self, request: Request) -> Request:
+        with self._lock:
+            state = self._datasets.get(request.name)
+            return replace(request, identified=True) if state is not None and state.needs_identities else request
 
     def _undo_begin(self, request: Request, source: Request, position: _EpochPosition, reader: EpochReader) -> None:
         """Undoes the start of an epoch that failed before its first row; the next call starts it again."""
@@ -217,10 +222,33 @@ class EpochReaders:
                 rows -= state.ended[epoch]
                 epoch += 1
             begun = state.begun.get(epoch)
+            if begun is None and state.resumed is not None and state.resumed[0].epoch == epoch:
+                own, others = state.resumed
+                begun = BegunEpoch(own, own.resumption(others))
+                return None if rows else begun.standing(0)
             if begun is None:
                 following = _next(request, state, self._snapshots.get(request.name))
                 return None if rows else replace(following, epoch=epoch)
-        return begun.standing(rows, request.identified)
+        return begun.standing(rows)
+
+    def has_overlapping(self, request: Request, epoch: int) -> bool:
+        """Whether a later epoch began before the one before it had ended, so that several iterators have read."""
+        with self._lock:
+            state = self._datasets.get(request.name)
+            return state is not None and state.overlapping > epoch
+
+    def identify(self, request: Request) -> None:
+        """Identifies the rows of later epochs of a dataset, if they have identities: positions will be asked for."""
+        with self._lock:
+            state = self._datasets.setdefault(request.name, DatasetState())
+            state.needs_identities = request.is_identifiable
+
+    def given(self, request: Request, epoch: int) -> tuple[int, int]:
+        """A number of rows with which an epoch begins in this process, and their checksum; (0, 0): not known."""
+        with self._lock:
+            state = self._datasets.get(request.name)
+            begun = state.begun.get(epoch) if state else None
+        return begun.emission.given() if begun is not None and begun.emission is not None else (0, 0)
 
     def resume(self, request: Request, own: InputPosition, others: Sequence[InputPosition]) -> None:
         """Makes the next epoch of a dataset continue at a position.
@@ -232,8 +260,7 @@ class EpochReaders:
         """
         with self._lock:
             state = self._datasets.setdefault(request.name, DatasetState())
-            state.resumed = own, tuple(others)
-            state.seed = own.seed
+            state.resume(own, tuple(others))
 
     def digest(self, request: Request) -> tuple[int, int]:
         """Identifies the rows that this process would read now, and their order before shuffling."""
@@ -291,17 +318,36 @@ def _continued(request: Request, plan: Plan, resumed: Resumed, digest: tuple[int
     """The epoch of a position, without the rows that were used."""
     own, others = resumed
     resumption = own.resumption(others)
-    if resumption is None:
+    counted = max(each.rows for each in (own, *others))
+    if resumption is None and not (counted and digest != own.digest):
+        if own.elements and not own.given[0]:
+            _log.warning(
+                "%s: epoch %d is read again without its first %d batches. Whether its rows are the same cannot be "
+                'told, as for sql= and transport="thin": if rows were put or removed since, some rows of this epoch '
+                "come twice or never. Later epochs have each row once",
+                plan.subject,
+                own.epoch,
+                own.elements,
+            )
         return BegunEpoch(own)
-    if not resumption.used and digest != own.digest:
+    if resumption is None or (not resumption.used and digest != own.digest):
         _log.warning(
             "%s: epoch %d begins again, of which %d rows had been used. Its rows, which have no identities, are read "
             "in another order now, since partitions or workers have changed",
             plan.subject,
             own.epoch,
-            own.rows,
+            counted,
         )
         return BegunEpoch(replace(own, rows=0, filled=0))
+    if not resumption.used:
+        _log.warning(
+            '%s: epoch %d goes on after its first %d rows. Its rows have no identities (sql=, transport="thin"), so '
+            "these are the used ones only if no row was put or removed since; else some rows of this epoch come twice "
+            "or never. Later epochs have each row once. Read without sql=, or write nothing while training restarts",
+            plan.subject,
+            own.epoch,
+            own.rows,
+        )
     return BegunEpoch(own, resumption)
 
 

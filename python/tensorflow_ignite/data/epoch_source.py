@@ -51,6 +51,7 @@ class BegunEpoch:
         own: Number of rows of this worker, without those that fill the epoch; -1: not known yet.
         resumed: Where it continues; None: it has begun in this process.
         name: That of its handle.
+        is_identified: Whether its rows are identified.
     """
 
     position: InputPosition
@@ -59,15 +60,17 @@ class BegunEpoch:
     own: int = -1
     resumed: Resumed | None = None
     name: tuple[int, int] = (0, 0)
+    is_identified: bool = False
 
-    def standing(self, rows: int, identified: bool) -> InputPosition | None:
+    def standing(self, rows: int) -> InputPosition | None:
         """The position of a consumer that has had this number of rows of the epoch; None: it is not known."""
         if not rows:
-            return self.position
+            # Of a worker that has had none, too, others may have used rows of the epoch.
+            return replace(self.position, used=self.resumption.used) if self.resumption else self.position
         total = self.position.rows + rows
         filled = max(0, total - self.own) if self.own >= 0 else 0
         used: tuple[UsedRows, ...] = ()
-        if identified:
+        if self.is_identified:
             found = self.emission.used(rows) if self.emission is not None else None
             if found is None or (found.is_empty and self.resumption is None):
                 # A node of an earlier version has sent rows without identities.
@@ -88,6 +91,8 @@ class DatasetState:
         begun: What has been given of the last epochs that have begun, by number.
         ended: Number of rows that this process has read of each epoch that has ended.
         resumed: Where the next epoch continues; None: it begins.
+        needs_identities: Whether the position within later epochs will be asked for.
+        overlapping: The last epoch that began before the one before it had ended: several iterators read; -1: none.
     """
 
     def __init__(self) -> None:
@@ -100,6 +105,8 @@ class DatasetState:
         self.begun: dict[int, BegunEpoch] = {}
         self.ended: dict[int, int] = {}
         self.resumed: Resumed | None = None
+        self.needs_identities = False
+        self.overlapping = -1
         self._lock = threading.Lock()
         self._warned = False
         self._agreed: tuple[int, EpochLength] | None = None
@@ -108,7 +115,10 @@ class DatasetState:
 
     def begin(self, begun: BegunEpoch) -> None:
         """An epoch begins, or its reader is opened again."""
-        self.begun[begun.position.epoch] = begun
+        number = begun.position.epoch
+        if number - 1 in self.begun and number - 1 not in self.ended:
+            self.overlapping = number
+        self.begun[number] = begun
         for number in sorted(self.begun)[:-_BEGUN_EPOCHS]:
             del self.begun[number]
 
@@ -117,6 +127,13 @@ class DatasetState:
         begun = self.begun.get(epoch)
         if begun is not None and begun.name == name:
             self.ended[epoch] = rows
+
+    def resume(self, own: InputPosition, others: tuple[InputPosition, ...]) -> None:
+        """The next epoch continues at a position; what this process has read of it and of later ones is of the past."""
+        self.resumed, self.seed = (own, others), own.seed
+        for of_epochs in (self.begun, self.ended):
+            for number in [number for number in of_epochs if number >= own.epoch]:
+                of_epochs.pop(number)
 
     def set_window(self, rows: int) -> None:
         """Sets the number of rows that are shuffled together from now on, so that later epochs have equal windows."""
@@ -200,8 +217,21 @@ class EpochSource:
         )
 
     def _begin(self, emission: Emission) -> None:
-        if self._begun is not None:
-            self._begun.emission = emission if self._request.identified else None
+        begun = self._begun
+        if begun is None or not begun.is_identified:
+            return
+        begun.emission = emission
+        if begun.resumed is not None:
+            emission.expect(begun.resumed[0].given, self._say_others)
+
+    def _say_others(self) -> None:
+        _log.warning(
+            "%s: epoch %d is read again without the batches that were used, but its rows have changed since: some rows "
+            "of this epoch come twice or never. Later epochs have each row once. Batches can be left out only of the "
+            "same rows; where batch(n) follows tfi.dataset(...), and then map, rows themselves are known",
+            self._plan.subject,
+            self._order.epoch,
+        )
 
     def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
         request, plan, order = self._request, self._plan, self._order
@@ -223,18 +253,18 @@ class EpochSource:
     def _with_identities(
         self, endpoints: Sequence[Endpoint], keep: Keep | None, follow: bool
     ) -> Sequence[IdentifiedStream | FixedStream]:
-        plan, transport = self._plan, self._request.transport
+        plan, transport, is_mixed = self._plan, self._request.transport, bool(self._request.where)
         endpoints = [identified(endpoint) for endpoint in endpoints]
         if follow:
             return [
-                IdentifiedStream(stream, True)
+                IdentifiedStream(stream, is_mixed)
                 for endpoint in endpoints
                 for stream in service_or_thin.moved_streams(
                     transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, most=choice.STREAMS
                 )
             ]
         return [
-            FixedStream(stream, part.command.partitions)
+            FixedStream(stream, part.command.partitions, is_mixed)
             for endpoint in endpoints
             for part in choice.parallel(endpoint, choice.STREAMS)
             for stream in service_or_thin.streams(
@@ -274,7 +304,7 @@ class EpochSource:
     ) -> list[IdentifiedStream]:
         request = self._request
         return [
-            IdentifiedStream(stream, not (request.where or request.sql), end)
+            IdentifiedStream(stream, bool(request.where), end)
             for endpoint in endpoints
             for stream in service_or_thin.moved_streams(
                 transport,

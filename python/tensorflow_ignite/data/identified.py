@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tensorflow_ignite.data.epochs.changes import IDENTITY_BYTES, Changes, Position
+from tensorflow_ignite.data.epochs.changes import IDENTITY_BYTES, IDENTITY_COLUMNS, PARTITION_MASK, Changes, Position
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
@@ -19,30 +19,30 @@ class IdentifiedStream:
 
     Attributes:
         partitions: The partitions that it reads.
-        has_identities: Whether batches have the columns that identify rows.
+        is_mixed: Whether rows of all partitions come among each other, as the database finds them.
     """
 
     def __init__(
         self,
         stream: MovedPartitionStream,
-        has_identities: bool,
+        is_mixed: bool = False,
         end: Callable[[IdentifiedStream], None] = lambda stream: None,
     ) -> None:
         """Opens nothing before iteration.
 
         Args:
-            stream: The batches; their nodes get a command with ``positions``.
-            has_identities: Whether batches have the columns that identify rows; those of SQL have not.
+            stream: The batches.
+            is_mixed: Whether rows of all partitions come among each other.
             end: Called with this stream after the last row.
         """
         self.partitions = stream.partitions
-        self.has_identities = has_identities
+        self.is_mixed = is_mixed
         self._stream = stream
         self._end = end
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches in order."""
-        yield from self._stream
+        """Yields the batches in order; in each, the rows of a partition lie together."""
+        yield from map(_by_partition, self._stream) if self.is_mixed else self._stream
         self._end(self)
 
     def cancel(self) -> None:
@@ -64,19 +64,18 @@ class FixedStream:
 
     Attributes:
         partitions: The partitions that it reads.
-        has_identities: That batches have the columns that identify rows.
+        is_mixed: As of :class:`IdentifiedStream`.
     """
 
-    has_identities = True
-
-    def __init__(self, stream: Stream, partitions: Sequence[int]) -> None:
+    def __init__(self, stream: Stream, partitions: Sequence[int], is_mixed: bool = False) -> None:
         """Opens nothing before iteration."""
         self.partitions = frozenset(partitions)
+        self.is_mixed = is_mixed
         self._stream = stream
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches in order."""
-        return iter(self._stream)
+        """Yields the batches in order; in each, the rows of a partition lie together."""
+        return map(_by_partition, self._stream) if self.is_mixed else iter(self._stream)
 
     def cancel(self) -> None:
         """Ends the stream; returns at once."""
@@ -85,6 +84,14 @@ class FixedStream:
     def outcome(self) -> Changes:
         """Nothing is known of changes."""
         return Changes()
+
+
+def _by_partition(records: pa.RecordBatch) -> pa.RecordBatch:
+    if records.schema.names[-1:] != [IDENTITY_COLUMNS[-1]]:
+        # A node of an earlier version sends rows without identities.
+        return records
+    partitions = records.column(records.num_columns - 1).to_numpy() & PARTITION_MASK
+    return records.take(pa.array(np.argsort(partitions, kind="stable")))
 
 
 def changes(results: Sequence[data_pb2.ReadResult]) -> Changes:

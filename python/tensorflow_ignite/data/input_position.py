@@ -28,6 +28,8 @@ class InputPosition:
         filled: Number of those that fill it.
         used: The rows of the epoch that were used; empty: rows are not identified, or none was used.
         elements: Number of elements that the training's iterator has given after this position.
+        given: Where ``elements`` are left out: a number of rows with which the epoch begins, and their checksum;
+            (0, 0): not known.
         aligned: An earlier position, with elements after it, from which the same worker goes on with the same batches:
             TensorFlow divides a batch into parts, and begins with a whole one. None: this is one.
     """
@@ -44,6 +46,7 @@ class InputPosition:
     filled: int = 0
     used: tuple[UsedRows, ...] = field(default=(), repr=False)
     elements: int = 0
+    given: tuple[int, int] = (0, 0)
     aligned: InputPosition | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -57,11 +60,12 @@ class InputPosition:
         """The position of :meth:`to_json`."""
         used = tuple(UsedRows.from_bytes(base64.b64decode(part)) for part in values["used"])
         aligned = values["aligned"] and cls.from_json(values["aligned"])
-        return cls(**{**values, "digest": tuple(values["digest"]), "used": used, "aligned": aligned})
+        pairs = {name: tuple(values[name]) for name in ("digest", "given")}
+        return cls(**{**values, **pairs, "used": used, "aligned": aligned})
 
     def of_other_worker(self) -> InputPosition:
         """The beginning of the same epoch, for a process that has had none of its rows."""
-        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0, aligned=None)
+        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0, given=(0, 0), aligned=None)
 
     def resumption(self, others: Sequence[InputPosition]) -> Resumption | None:
         """What is left out of the epoch: what this worker and others have used; None: nothing."""

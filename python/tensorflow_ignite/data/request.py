@@ -222,6 +222,11 @@ class Request:
         return hashlib.sha256(repr(values).encode()).hexdigest()[:16]
 
     @property
+    def is_identifiable(self) -> bool:
+        """Whether its rows have identities: those of a SELECT and of the thin client port have none."""
+        return not (self.sql or self.since or self.follow) and self.transport != service_or_thin.THIN
+
+    @property
     def counts_by_reading(self) -> bool:
         """Whether the number of its rows is not known before they are read."""
         return bool(self.since or self.keys)
@@ -343,9 +348,11 @@ def make_request(
         deletions=deletions,
         replay=replay,
         keys=keys or (),
-        # Outside a job an epoch continues after a restart as long as the rows are the same.
-        identified=here.in_job and not (where or sql or since or follow) and transport != service_or_thin.THIN,
     )
+    # Identities decide the order of shuffled rows and of those of a condition, so that it is the same whoever reads.
+    # They cost time where rows are small, and outside a job most readers need no position.
+    needs_identities = here.in_job or window is not None or bool(where)
+    request = replace(request, identified=request.is_identifiable and needs_identities)
     if since is not None and not follow and here.is_waited_for and request.partitions != ASSIGNED:
         raise errors.InvalidRequestError(
             f"the workers of a mirrored job cannot each read since= of cache {cache!r} as a whole: they must take "

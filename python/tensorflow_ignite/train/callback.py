@@ -172,6 +172,7 @@ class CheckpointCallback:
 
         rows = fit_input.current().rows
         if rows and not self._round:
+            rows.identify()
             self._inputs.inputs.append(rows)
         strategy = self.model.distribute_strategy
         with strategy.scope():
@@ -284,6 +285,8 @@ class CheckpointCallback:
             )
         if epoch < epochs:
             epoch, batch = self._resume_input(epoch, batch)
+        elif self._inputs.inputs:
+            self._inputs.inputs[0].end(self._inputs.restored(0))
         self._start_at(epoch, batch)
 
     def _resume_input(self, epoch: int, batch: int) -> tuple[int, int]:
@@ -294,11 +297,14 @@ class CheckpointCallback:
         assert self.checkpoint is not None
         left_out = rows.resume(self._inputs.restored(0), self.checkpoint.is_on_all)
         if left_out is None:
-            if batch:
+            # An epoch of steps_per_epoch= may end within an epoch of the dataset.
+            if batch or rows.is_continuous:
                 _log.warning(
                     "tensorflow_ignite: epoch %d goes on after batch %d, but its rows are read from the beginning: the "
-                    "position in the dataset is not known. It is known where batch(n) follows tfi.dataset(...), and "
-                    "then only map, prefetch and zip; shuffle with tfi.dataset(shuffle=True)",
+                    "position in the dataset is not known. It is known where batch(n) follows tfi.dataset(...) or its "
+                    "repeat(), and then only map, prefetch and zip, all of them in their order (no "
+                    "deterministic=False), and if nothing else iterates over this dataset during fit; shuffle with "
+                    "tfi.dataset(shuffle=True)",
                     epoch,
                     batch,
                 )

@@ -241,8 +241,9 @@ class TrainCheckpoint:
             raise InvalidRequestError(
                 "checkpoint.iterate() cannot tell how many rows of a cache each element has. It can for a dataset that "
                 "is made of tfi.dataset(...) without exact=True, by repeat() and batch(n), and then by map, prefetch "
-                "or zip; filter, unbatch and shuffle change the number, and under parameter servers each worker reads "
-                "for itself. Shuffle with tfi.dataset(shuffle=True), or use iter(dataset)"
+                "or zip; filter, unbatch and shuffle change the number, deterministic=False the order, and under "
+                "parameter servers each worker reads for itself. Shuffle with tfi.dataset(shuffle=True), or use "
+                "iter(dataset)"
             )
         number = next((number for number, each in enumerate(self._inputs.inputs) if each.reads_as(found)), None)
         left_out = 0
@@ -251,6 +252,7 @@ class TrainCheckpoint:
             self._inputs.inputs.append(found)
             left_out = found.resume(self._inputs.restored(number), self.is_on_all) or 0
         self._inputs.inputs[number] = found
+        found.identify()
         found.begin()
         return _counted(dataset, found, left_out)
 

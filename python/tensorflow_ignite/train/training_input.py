@@ -7,6 +7,7 @@ A step takes one element of a dataset of batches. How many rows these are is kno
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -18,8 +19,12 @@ from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.task import current
 
+_log = logging.getLogger("tensorflow_ignite")
+
 # Methods of tf.data.Dataset that make one element of one.
 _ONE_OF_ONE = frozenset({"_MapDataset", "_ParallelMapDataset", "_PrefetchDataset", "_OptionsDataset", "_ZipDataset"})
+# Methods that keep rows of their own: those that bring them again after a restart are others.
+_OWN_ORDER = frozenset({"_ShuffleDataset", "CacheDataset"})
 _BATCHES = frozenset({"_BatchDataset", "_ParallelBatchDataset"})
 
 
@@ -62,6 +67,7 @@ class TrainingInput:
         original = getattr(dataset, "_original_dataset", dataset)
         self._sources = [] if coordinated else _sources(original)
         self._has_rows = all(source.rows for source in self._sources)
+        self._has_other_inputs = bool(self._sources) and _has_other_inputs(original)
         self._rows_of = _rows_of_steps(original, strategy) if self._sources else _whole
         # Under several workers TensorFlow divides an element into parts, one for each worker: all are of this one.
         divides = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
@@ -75,6 +81,11 @@ class TrainingInput:
     def __bool__(self) -> bool:
         """Whether it has rows of a cache."""
         return bool(self._sources)
+
+    def identify(self) -> None:
+        """The positions within later epochs will be saved."""
+        for source in self._sources:
+            readers.identify(source.request)
 
     def reads_as(self, other: TrainingInput) -> bool:
         """Whether it reads the same datasets as another one."""
@@ -107,14 +118,14 @@ class TrainingInput:
         begins = zip(self._sources, self._begins, strict=True)
         if self.is_between_epochs and not self.is_continuous:
             found = [readers.position(source.request, readers.epochs(source.request), 0) for source in self._sources]
-        elif self.is_continuous and self._is_shared:
+        elif self.is_continuous and (self._is_shared or self._overlaps()):
             # Which epochs were those of its own iterator?
             return None
         elif self._has_rows:
             found = [self._position(source, begin) for source, begin in begins]
         elif not self.is_continuous and all(source.is_repeatable for source in self._sources):
             found = [
-                position and replace(position, elements=self._done)
+                position and replace(position, elements=self._done, given=readers.given(source.request, begin))
                 for source, begin in begins
                 for position in [readers.position(source.request, begin, 0)]
             ]
@@ -122,6 +133,10 @@ class TrainingInput:
             return None
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) else None
+
+    def _overlaps(self) -> bool:
+        begins = zip(self._sources, self._begins, strict=True)
+        return any(readers.has_overlapping(source.request, begin) for source, begin in begins)
 
     def _position(self, source: _Source, begin: int) -> InputPosition | None:
         position = self._position_after(source, begin, self._done)
@@ -173,7 +188,23 @@ class TrainingInput:
                 of_sources = [[each and (each.aligned or each) for each in positions] for positions in of_sources]
         for source, positions in zip(self._sources, of_sources, strict=True):
             resuming.resume(source.request, positions)
+        is_within = any(each.rows or (self.is_continuous and each.epoch) for positions in known for each in positions)
+        if self._has_other_inputs and is_within:
+            _log.warning(
+                "tensorflow_ignite: the rows of cache %r go on, but the other inputs of Dataset.zip begin again: their "
+                "position is not known. Elements are paired otherwise than before. Compute what belongs to a row from "
+                "its columns, with map",
+                self._sources[0].request.cache,
+            )
         return left_out
+
+    def end(self, workers: Sequence[Sequence[InputPosition] | None]) -> None:
+        """The training was over when all workers stood there: the next iterator begins the epoch after its last one."""
+        known = [positions for positions in workers if positions is not None and len(positions) == len(self._sources)]
+        for source, positions in zip(self._sources, zip(*known, strict=True), strict=bool(known)):
+            last = max(positions, key=lambda position: position.epoch)
+            has_begun = any(each.epoch == last.epoch and (each.rows or each.elements) for each in positions)
+            readers.resume(source.request, replace(last.of_other_worker(), epoch=last.epoch + has_begun), [])
 
     def ends(self) -> bool:
         """Whether the epoch that :meth:`resume` has set has no row left; begins it."""
@@ -188,6 +219,7 @@ def _sources(dataset: Any) -> list[_Source]:
     """The rows of caches that a dataset has, each with the number of rows of an element."""
     found: list[_Source] = []
     waiting: list[tuple[Any, int, bool]] = [(dataset, 1, True)]
+    has_order = not (hasattr(dataset, "options") and dataset.options().deterministic is False)
     while waiting:
         each, rows, is_repeatable = waiting.pop(0)
         mark = getattr(each, INPUT, None)
@@ -201,11 +233,36 @@ def _sources(dataset: Any) -> list[_Source]:
             rows *= _batch_size(each)
         elif kind not in _ONE_OF_ONE:
             rows = 0
-        is_repeatable = is_repeatable and kind != "_ShuffleDataset"
-        # Other data than a tf.data.Dataset has no inputs.
-        if hasattr(each, "element_spec") and callable(getattr(each, "_inputs", None)):
-            waiting += [(inner, rows, is_repeatable) for inner in each._inputs()]
-    return found
+        has_order = has_order and not _is_random(each)
+        is_repeatable = is_repeatable and kind not in _OWN_ORDER
+        waiting += [(inner, rows, is_repeatable) for inner in _inputs(each)]
+    return found if has_order else [source._replace(rows=0, is_repeatable=False) for source in found]
+
+
+def _inputs(dataset: Any) -> list[Any]:
+    # Other data than a tf.data.Dataset has no inputs.
+    has_inputs = hasattr(dataset, "element_spec") and callable(getattr(dataset, "_inputs", None))
+    return list(dataset._inputs()) if has_inputs else []
+
+
+def _is_random(dataset: Any) -> bool:
+    """Whether a method gives its elements in another order each time, without a seed or by the speed of its threads."""
+    import tensorflow as tf
+
+    kind = type(dataset).__name__
+    if kind == "_RandomDataset":
+        return not any(tf.get_static_value(seed) for seed in (dataset._seed, dataset._seed2))
+    # TensorFlow does not keep what interleave was told.
+    return kind == "_ParallelInterleaveDataset" or getattr(dataset, "_deterministic", None) == "false"
+
+
+def _has_other_inputs(dataset: Any) -> bool:
+    """Whether rows of caches are paired with elements of other datasets, which have positions of their own."""
+    if getattr(dataset, INPUT, None) is not None:
+        return False
+    inputs = _inputs(dataset)
+    is_zip = type(dataset).__name__ == "_ZipDataset"
+    return any((is_zip and not _sources(each)) or _has_other_inputs(each) for each in inputs)
 
 
 def _batch_size(dataset: Any) -> int:

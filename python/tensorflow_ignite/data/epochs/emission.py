@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,13 +22,15 @@ from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows, UsedWindow
 #: So many rows a consumer may be behind, at least.
 KEPT_ROWS = 1 << 20
 
+_NONE = np.empty(0, np.int64)
+
 
 @dataclass(frozen=True)
 class Run:
     """Rows of one partition, one after another as a stream brings them.
 
     Attributes:
-        stream: Identifies the stream.
+        stream: Identifies what brings one partition after the other: a stream, or a partition of one that mixes them.
         partition: The number of the partition.
         identities: The first numbers of the identities; int64.
     """
@@ -40,9 +42,11 @@ class Run:
 
 def runs(batch: RowBatch) -> list[Run]:
     """The runs of an identified batch."""
-    assert batch.identities is not None
+    identities = batch.identities
+    assert identities is not None
     return [
-        Run(batch.partitions, partition, batch.identities[begin:end, 0]) for partition, begin, end in runs_of(batch)
+        Run((batch.partitions, partition) if batch.is_mixed else batch.partitions, partition, identities[begin:end, 0])
+        for partition, begin, end in runs_of(batch)
     ]
 
 
@@ -76,6 +80,15 @@ class _Given:
     units: frozenset[Unit] = frozenset()
     priorities: Array | None = None
 
+    def checksum(self, rows: int) -> int:
+        """That of the first rows; those of parts of an epoch are added."""
+        numbers = self.priorities
+        if numbers is None:
+            numbers = np.concatenate([_NONE, *(run.identities for run in self.runs)]).view(np.uint64)
+        places = np.arange(self.begin, self.begin + min(rows, len(numbers)), dtype=np.uint64)
+        # An odd factor for each place: the order matters too.
+        return int(np.sum(numbers[: len(places)] * (2 * places + 1), dtype=np.uint64))
+
 
 class Emission:
     """The rows that one epoch of a process has given. Any thread may call."""
@@ -93,6 +106,30 @@ class Emission:
         self._given: deque[_Given] = deque()
         self._rows = 0
         self._is_complete = False
+        self._checksum = 0
+        self._expected = 0, 0
+        self._warn: Callable[[], None] = lambda: None
+
+    def given(self) -> tuple[int, int]:
+        """The number of rows that were given, and a checksum of which they are, in their order."""
+        with self._lock:
+            return self._rows, self._checksum_of(self._rows)
+
+    def expect(self, given: tuple[int, int], warn: Callable[[], None]) -> None:
+        """Calls a function once, as soon as the first rows are not those of :meth:`given` of an earlier process."""
+        self._expected, self._warn = given, warn
+
+    def _checksum_of(self, rows: int) -> int:
+        parts = [each.checksum(rows - each.begin) for each in self._given if rows > each.begin]
+        return (self._checksum + sum(parts)) % 2**64
+
+    def _compare(self) -> None:
+        """Compares what was expected as soon as so many rows, or all, were given."""
+        (rows, checksum), warn = self._expected, self._warn
+        if rows and (self._rows >= rows or self._is_complete):
+            self._expected = 0, 0
+            if self._rows < rows or self._checksum_of(rows) != checksum:
+                warn()
 
     def add_batch(self, rows: int, found: Sequence[Run]) -> None:
         """Rows are given in the order of their runs."""
@@ -121,15 +158,18 @@ class Emission:
         with self._lock:
             self._given.append(_Given(self._rows, rows, runs, units, priorities))
             self._rows += rows
+            self._compare()
             while len(self._given) > 1 and self._rows - self._given[0].begin - self._given[0].rows >= KEPT_ROWS:
                 oldest = self._given.popleft()
                 _add_all(self._sum, oldest)
+                self._checksum += oldest.checksum(oldest.rows)
                 self._summed = oldest.begin + oldest.rows
 
     def complete(self) -> None:
         """No further row comes: each partition that has begun is given whole."""
         with self._lock:
             self._is_complete = True
+            self._compare()
 
     def used(self, rows: int) -> UsedRows | None:
         """The first rows that were given; None: the consumer is so far behind that they are not known any more."""

@@ -56,11 +56,11 @@ class IdentifiedStream(Stream, Protocol):
 
     Attributes:
         partitions: The partitions that it reads.
-        has_identities: Whether batches end with the columns of ``changes.IDENTITY_COLUMNS``.
+        is_mixed: As of :class:`RowBatch`.
     """
 
     partitions: frozenset[int]
-    has_identities: bool
+    is_mixed: bool
 
     def outcome(self) -> Changes:
         """What the nodes say after the last row."""
@@ -506,17 +506,17 @@ class _EpochPass:
         layout = self._epoch.layout
         checked: pa.Schema | None = None
         for records in stream:
-            identities, partitions = None, frozenset[int]()
+            identities, partitions, is_mixed = None, frozenset[int](), False
             if isinstance(stream, IdentifiedStream):
-                partitions = stream.partitions
-                # A node of an earlier version sends rows without them.
-                if stream.has_identities and records.schema.names[-len(IDENTITY_COLUMNS) :] == [*IDENTITY_COLUMNS]:
+                partitions, is_mixed = stream.partitions, stream.is_mixed
+                # Rows of a SELECT, and those of a node of an earlier version, have none.
+                if records.schema.names[-len(IDENTITY_COLUMNS) :] == [*IDENTITY_COLUMNS]:
                     records, identities = split(records)
             if checked is None or not records.schema.equals(checked):
                 check_layout(records.schema, layout, self._epoch.subject)
                 checked = records.schema
             arrays = arrays_of(records, layout) if self._epoch.order.window is None else None
-            yield RowBatch(records, arrays, True, identities, partitions)
+            yield RowBatch(records, arrays, True, identities, partitions, is_mixed)
 
     def _zeros(self, rows: int) -> Batches:
         assert self._epoch.zeros is not None

@@ -133,7 +133,7 @@ def _by_partition(put: RowBatch, indices: Array) -> RowBatch:
     """Further rows, of which those of a partition lie together; no stream has brought them in its order."""
     assert put.identities is not None
     order = np.argsort(put.identities[indices, 1] & PARTITION_MASK, kind="stable")
-    return replace(put.take(indices[order]), partitions=frozenset())
+    return replace(put.take(indices[order]), partitions=frozenset(), is_mixed=False)
 
 
 def joined(batches: Sequence[RowBatch]) -> RowBatch | None:

@@ -19,6 +19,7 @@ class RowBatch:
         real: Whether these are rows of the cache; filler rows have weight 0.
         identities: What identifies each row; None: not known.
         partitions: The partitions of the stream that has brought the rows; empty: they were put later.
+        is_mixed: Whether the stream brings rows of all its partitions in each batch, instead of one after the other.
     """
 
     records: pa.RecordBatch
@@ -26,6 +27,7 @@ class RowBatch:
     real: bool = True
     identities: Array | None = None
     partitions: frozenset[int] = frozenset()
+    is_mixed: bool = False
 
     @property
     def rows(self) -> int:

@@ -86,7 +86,7 @@ def with_later_rows(batches: Sequence[RowBatch]) -> Iterator[RowBatch]:
                 yield batch.slice(begin, end - begin)
                 for each in rest.rows(Unit(partition)):
                     # As if the stream of the others had brought them.
-                    yield replace(each, partitions=batch.partitions)
+                    yield replace(each, partitions=batch.partitions, is_mixed=batch.is_mixed)
                 begin = end
         if begin < batch.rows:
             yield batch.slice(begin, batch.rows - begin)

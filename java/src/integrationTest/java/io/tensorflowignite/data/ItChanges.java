@@ -265,6 +265,44 @@ public class ItChanges extends DataTest {
   }
 
   @Test
+  public void rowsHaveTheSameIdentityHoweverTheyAreRead() throws Exception {
+    sql("CREATE TABLE Ages (id VARCHAR, place INT, age INT, PRIMARY KEY (id, place))");
+    sql("CREATE TABLE Names (id VARBINARY PRIMARY KEY, age INT)");
+    for (int i = 0; i < 100; i++) {
+      sql("INSERT INTO Ages VALUES ('" + i + "', " + i % 7 + ", " + i + ")");
+      sql(String.format("INSERT INTO Names VALUES (X'%04d', %d)", i, i));
+    }
+    for (String name : List.of("SQL_PUBLIC_AGES", "SQL_PUBLIC_NAMES")) {
+      settle(name);
+      Set<List<Object>> expected = identities(command(name).setPositions(true));
+      assertEquals(100, expected.size());
+      assertEquals(expected, identities(command(name).setIdentities(true)));
+      assertEquals(expected, identities(command(name).setIdentities(true).setWhere("age >= 0")));
+    }
+  }
+
+  /** The rows with their identities; each is of the partition that is read. */
+  private Set<List<Object>> identities(ReadCommand.Builder command) throws Exception {
+    Set<List<Object>> found = new HashSet<>();
+    command.addColumns("AGE");
+    for (FlightEndpoint endpoint : cluster.info(command.clone().build()).getEndpoints()) {
+      for (int partition : partitions(endpoint)) {
+        DataCluster.batches(
+            cluster.client(endpoint.getLocations().get(0)),
+            ticket(command.clone().addPartitions(partition)),
+            root ->
+                DataCluster.rows(root)
+                    .forEach(
+                        row -> {
+                          assertEquals(partition, (Long) row.get(2) & 0xFFFF);
+                          assertTrue(found.add(row));
+                        }));
+      }
+    }
+    return found;
+  }
+
+  @Test
   public void impossibleCommandsAreRefused() {
     create(new CacheConfiguration<>("bad"), PARTITIONS, 0).put(1L, row(1, 0));
     ReadCommand.Builder command =

@@ -32,8 +32,10 @@ public final class RowIdentity {
 
   private static final HashFunction HASH = Hashing.murmur3_128();
 
+  private static final int OF_KEY = -1;
+
   private final GridCacheContext<?, ?> context;
-  private int partition;
+  private int partition = OF_KEY;
   private Object last;
   private long high;
   private long low;
@@ -62,8 +64,8 @@ public final class RowIdentity {
         name, ColumnTypes.ofAnyName(Long.class.getName()), Long.class.getName(), () -> field);
   }
 
-  /** Sets the partition of the rows that follow. */
-  void partition(int number) {
+  /** Sets the partition of the rows that follow; without it, their keys tell it. */
+  public void partition(int number) {
     partition = number;
   }
 
@@ -90,8 +92,12 @@ public final class RowIdentity {
     }
     ByteBuffer hash = ByteBuffer.wrap(hash(key).asBytes());
     high = hash.getLong();
-    low = hash.getLong() << PARTITION_BITS | partition;
+    low = hash.getLong() << PARTITION_BITS | partitionOf(key);
     last = key;
+  }
+
+  private int partitionOf(Object key) {
+    return partition == OF_KEY ? context.affinity().partition(key) : partition;
   }
 
   private HashCode hash(Object key) {

@@ -2,6 +2,7 @@ package io.tensorflowignite.data.read;
 
 import java.util.Iterator;
 import java.util.List;
+import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import javax.cache.Cache;
 import javax.cache.CacheException;
@@ -19,6 +20,7 @@ public final class PartitionReader implements RowReader {
   private final PartitionOwners owners;
   private final Predicate<Object> keys;
   private final ScanMemory memory;
+  private final IntConsumer begin;
 
   /** Size of the first rows that were found; 0: none yet. */
   private long rowBytes;
@@ -26,16 +28,19 @@ public final class PartitionReader implements RowReader {
   /**
    * @param cache kept binary
    * @param keys whether the row of a key is read
+   * @param begin called with the number of each partition before its rows
    */
   public PartitionReader(
       IgniteCache<Object, Object> cache,
       PartitionOwners owners,
       Predicate<Object> keys,
-      ScanMemory memory) {
+      ScanMemory memory,
+      IntConsumer begin) {
     this.cache = cache;
     this.owners = owners;
     this.keys = keys;
     this.memory = memory;
+    this.begin = begin;
   }
 
   /**
@@ -78,6 +83,7 @@ public final class PartitionReader implements RowReader {
     if (!ownership.isPrimaryHere(number)) {
       return true;
     }
+    begin.accept(number);
     boolean hasRows = false;
     try (LocalPartition partition = LocalPartition.reserve(cache, number)) {
       if (rowBytes == 0) {

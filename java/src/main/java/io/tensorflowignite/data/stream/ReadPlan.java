@@ -120,7 +120,8 @@ public final class ReadPlan {
     selected = command.getPositionsOnly() ? List.of() : select(schemas, types);
     List<CacheColumn> whole = command.getDeletions() ? withDeletions() : selected;
     boolean identified = command.getPositions() || command.getIdentities();
-    columns = identified && sql == null ? identity.addTo(whole) : whole;
+    // A SELECT may make several rows of one key.
+    columns = identified && (sql == null || !sql.hasColumns()) ? identity.addTo(whole) : whole;
   }
 
   private List<CacheColumn> select(SchemaResolver schemas, RequestedTypes types) {
@@ -321,7 +322,8 @@ public final class ReadPlan {
           ? feeds.reader(cache, query, since, sql.others().isEmpty())
           : query;
     }
-    PartitionReader all = new PartitionReader(cache, owners, selection::has, scans);
+    PartitionReader all =
+        new PartitionReader(cache, owners, selection::has, scans, identity::partition);
     return command.getPositions()
         ? feeds.reader(cache, identity, selection, all, since, command)
         : all;

@@ -1,0 +1,124 @@
+"""Of which datasets the position of a training is known, and which rows others have read meanwhile."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.request import Request
+
+tf = pytest.importorskip("tensorflow")
+
+from tensorflow_ignite.train.training_input import TrainingInput  # noqa: E402
+
+POSITION = InputPosition("c", "", 0, 7, -1, 0)
+
+
+@pytest.fixture
+def rows() -> Iterator[Any]:
+    """Batches of ten rows, as `tfi.dataset(...).batch(10)` makes them."""
+    request = Request("c", (), False, "all", None, 0, identified=True)
+    batches = tf.data.Dataset.range(100).batch(10)
+    setattr(batches, INPUT, (request, 10))
+    yield batches
+    readers.forget(request.name)
+
+
+def training(dataset: Any, *, is_continuous: bool = True) -> TrainingInput:
+    return TrainingInput(dataset, tf.distribute.get_strategy(), is_continuous=is_continuous)
+
+
+def unordered(rows: Any) -> Any:
+    options = tf.data.Options()
+    options.deterministic = False
+    return rows.map(lambda row: row).with_options(options)
+
+
+KNOWN: dict[str, Callable[[Any], Any]] = {
+    "map": lambda rows: rows.map(lambda row: row, num_parallel_calls=2).prefetch(2),
+    "zip": lambda rows: tf.data.Dataset.zip((rows, tf.data.Dataset.counter())),
+    "map in order": lambda rows: rows.map(lambda row: row, num_parallel_calls=2, deterministic=True),
+}
+READ_AGAIN: dict[str, Callable[[Any], Any]] = {
+    "filter": lambda rows: rows.filter(lambda row: True),
+    "sample with a seed": lambda rows: tf.data.Dataset.sample_from_datasets([rows, rows], seed=3),
+}
+UNKNOWN: dict[str, Callable[[Any], Any]] = {
+    "shuffle": lambda rows: rows.shuffle(3),
+    "cache": lambda rows: rows.cache(),
+    "unordered map": lambda rows: rows.map(lambda row: row, num_parallel_calls=2, deterministic=False),
+    "unordered options": unordered,
+    "sample without a seed": lambda rows: tf.data.Dataset.sample_from_datasets([rows, rows]),
+    "parallel interleave": lambda rows: rows.interleave(tf.data.Dataset.from_tensors, num_parallel_calls=2),
+}
+
+
+@pytest.mark.parametrize("method", [*KNOWN.values(), *READ_AGAIN.values()], ids=[*KNOWN, *READ_AGAIN])
+def test_the_position_within_an_epoch_is_known_where_elements_come_in_one_order(
+    rows: Any, method: Callable[[Any], Any]
+) -> None:
+    found = training(method(rows), is_continuous=False)
+    found.begin()
+    assert found.has_known_rows == (method in KNOWN.values())
+    assert found.positions() is not None
+
+
+@pytest.mark.parametrize("method", UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("is_continuous", [True, False])
+def test_the_position_is_not_known_where_the_same_rows_give_other_elements(
+    rows: Any, method: Callable[[Any], Any], is_continuous: bool
+) -> None:
+    found = training(method(rows), is_continuous=is_continuous)
+    found.begin()
+    found.add(1)
+    assert found.positions() is None
+
+
+def test_an_iterator_of_somebody_else_within_a_training_makes_its_position_unknown(rows: Any) -> None:
+    found = training(rows)
+    found.begin()
+    request = getattr(rows, INPUT)[0]
+    state = readers._datasets.setdefault(request.name, DatasetState())
+
+    def begin(epoch: int) -> None:
+        state.epochs = epoch + 1
+        state.begin(BegunEpoch(replace(POSITION, epoch=epoch)))
+
+    begin(0)
+    state.end(0, (0, 0), 100)
+    begin(1)
+    found.add(10)
+    assert found.positions() is not None
+    # While epoch 1 is read.
+    begin(2)
+    assert found.positions() is None
+    # A later training begins with its own iterator.
+    found.begin()
+    assert found.positions() is not None
+
+
+def test_it_is_said_that_other_inputs_of_a_zip_begin_again(rows: Any, caplog: pytest.LogCaptureFixture) -> None:
+    within = [[replace(POSITION, selection=getattr(rows, INPUT)[0].selection, rows=30)]]
+    with caplog.at_level(logging.WARNING):
+        assert training(rows).resume(within) == 0
+        assert not caplog.records
+        assert training(KNOWN["zip"](rows)).resume(within) == 0
+    assert "other inputs of Dataset.zip begin again" in caplog.text
+
+
+@pytest.mark.parametrize(("last", "following"), [({"epoch": 2}, 2), ({"epoch": 2, "rows": 30}, 3)])
+def test_after_a_finished_training_its_dataset_goes_on_with_the_next_epoch(
+    rows: Any, last: dict[str, int], following: int
+) -> None:
+    training(rows).end([[replace(POSITION, **last)]])
+    assert readers.epochs(getattr(rows, INPUT)[0]) == following
+    training(rows).end([None])
+    assert readers.epochs(getattr(rows, INPUT)[0]) == following
