@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -152,7 +154,7 @@ def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
         ('id,t\n1,"abc\n2,x\n3,y\n', "a quote in line 2 or later is not closed.*--csv quote="),
         ("sep=;\na;b\n1;2\n", r"its first line is 'sep=;'.*delimiter=';' skip=1"),
         ("a;b\n" + "1;1,5\n" * 1_000_000 + "2;1.234\n", "'1.234' in line 1000002 .*'b'.*no separators of thousands"),
-        ("a\n" + "1\n" * 10 + "x" * 5_000_000 + "\n", r"'x{80}…' in line 12"),
+        ("a\n" + "1\n" * 10 + "x" * 900_000 + "\n", r"'x{80}…' in line 12"),
     ],
     ids=["quote", "Excel", "thousands", "long"],
 )
@@ -185,6 +187,104 @@ def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_
     for path in tmp_path.glob("h/*/a.json"):
         path.unlink()
     assert read(str(tmp_path / "h"))[0] == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "tfrecord"])
+def test_folders_are_the_same_columns_of_files_of_every_format(tmp_path: Path, kind: str) -> None:
+    names = ("zip=00501/word=x%20y", "zip=-7/word=__HIVE_DEFAULT_PARTITION__", "zip=10001/word=a=b")
+    for number, name in enumerate(names):
+        (tmp_path / name).mkdir(parents=True)
+        path = tmp_path / name / f"rows.{kind}"
+        if kind == "csv":
+            path.write_text(f"id\n{number}\n")
+        elif kind == "jsonl":
+            path.write_text(f'{{"id": {number}}}\n')
+        elif kind == "parquet":
+            pa.parquet.write_table(pa.table({"id": [number]}), path)
+        elif kind == "npz":
+            np.savez(path, id=np.array([number]))
+        else:
+            tf = pytest.importorskip("tensorflow")
+            feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[number]))
+            example = tf.train.Example(features=tf.train.Features(feature={"id": feature}))
+            with tf.io.TFRecordWriter(str(path)) as writer:
+                writer.write(example.SerializeToString())
+    schema = {"id": "int64"}
+    columns, notes = read(tmp_path, schema)
+    rows = zip(columns["id"], columns["zip"], columns["word"], strict=True)
+    assert sorted(rows, key=str) == [(0, 501, "x y"), (1, -7, None), (2, 10001, "a=b")]
+    assert notes == {"zip": "is a number, and loses characters: 00501 is 501; --schema zip=string keeps them"}
+    columns, notes = read(tmp_path, {**schema, "zip": "string"})
+    assert (sorted(columns["zip"]), notes) == (["-7", "00501", "10001"], {})
+    assert set(read(tmp_path, {**schema, "zip": "int16"})[0]["zip"]) == {501, -7, 10001}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_column_that_files_and_folders_have_is_that_of_the_files(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "year=2026").mkdir()
+    path = tmp_path / "year=2026" / f"rows.{kind}"
+    if kind == "parquet":
+        pa.parquet.write_table(pa.table({"x": [0.5], "year": [1999]}), path)
+    else:
+        path.write_text("x,year\n0.5,1999\n" if kind == "csv" else '{"x": 0.5, "year": 1999}\n')
+    assert read(tmp_path)[0] == {"x": [0.5], "year": [1999]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Path, kind: str) -> None:
+    from fsspec.implementations.local import LocalFileSystem
+
+    path = tmp_path / f"a.{kind}"
+    line = b"1," + b"x" * 998 + b"\n"
+    if kind == "csv":
+        path.write_bytes(b"id,x\n" + line * 100_000)
+    else:
+        noise = np.random.default_rng(0).integers(0, 256, (100_000, 1000), np.uint8)
+        table = pa.table({"x": pa.FixedSizeListArray.from_arrays(noise.reshape(-1), 1000)})
+        if kind == "parquet":
+            pa.parquet.write_table(table, path, row_group_size=4000, compression="none", use_dictionary=False)
+        else:
+            pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=4000)
+    assert path.stat().st_size >= 100_000_000
+    sizes: list[int] = []
+
+    class Counting(LocalFileSystem):  # type: ignore[misc]
+        """Counts the bytes that are read."""
+
+        protocol = ("counting",)
+
+        def _open(self, name: str, mode: str = "rb", **options: Any) -> Any:
+            opened = super()._open(name, mode, **options)
+            read = opened.f.read
+
+            class File:
+                def read(self, *size: int) -> bytes:
+                    content: bytes = read(*size)
+                    sizes.append(len(content))
+                    return content
+
+                def __getattr__(self, name: str) -> Any:
+                    return getattr(opened, name)
+
+                def __enter__(self) -> File:
+                    return self
+
+                def __exit__(self, *error: object) -> None:
+                    opened.close()
+
+            return File()
+
+    import fsspec
+
+    fsspec.register_implementation("counting", Counting, clobber=True)
+    opened = open_input(f"counting://{path}")
+    next(opened.batches)
+    before = -1
+    while before != len(sizes):
+        before = len(sizes)
+        time.sleep(0.3)
+    assert 0 < sum(sizes) < 60_000_000
+    opened.batches.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.json.gz", "a.csv", "a.json"])

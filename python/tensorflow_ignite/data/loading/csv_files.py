@@ -26,10 +26,12 @@ _CONVERT = (
     *("null_values", "strings_can_be_null", "quoted_strings_can_be_null", "true_values", "false_values"),
     *("decimal_point", "timestamp_parsers", "check_utf8"),
 )
-# What Arrow reads at a time: no line is longer, and the first block tells the types of the columns.
-_BLOCK_BYTES = 4 << 20
-_MOST_BLOCK_BYTES = 32 << 20
-_BYTES_OF_A_COLUMN = 2 << 10
+# What Arrow reads at a time: no line is longer. It reads 32 blocks ahead, whatever the reader takes.
+_BLOCK_BYTES = 1 << 20
+_MOST_BLOCK_BYTES = 8 << 20
+_BYTES_OF_A_COLUMN = 512
+# So many blocks at the begin of a file tell the types of the columns.
+_BLOCKS_OF_SAMPLE = 4
 _SHOWN_CHARACTERS = 80
 _LONGEST_VALUE = (1 << 31) - 1
 # Other characters between columns than the one in use, for the error that names them.
@@ -117,12 +119,19 @@ class CsvOptions:
         """Whether Arrow gets the names of the columns: it would not find them itself."""
         return bool(header.renamed or self.read.get("skip_rows"))
 
-    def format(self, header: Header | None) -> arrow.CsvFileFormat:
-        """What Arrow needs to read files with this header."""
+    def format(self, header: Header | None, *, is_sample: bool = False) -> arrow.CsvFileFormat:
+        """What Arrow needs to read files with this header.
+
+        Args:
+            header: Of the first file.
+            is_sample: Whether the begin of a file is read alone, for the types of the columns.
+        """
         read = {"block_size": _BLOCK_BYTES, **self.read}
         if header is not None and "block_size" not in self.read:
             # Of many columns, a block has a few hundred rows still.
             read["block_size"] = min(max(_BLOCK_BYTES, len(header.names) * _BYTES_OF_A_COLUMN), _MOST_BLOCK_BYTES)
+        if is_sample and "block_size" not in self.read:
+            read["block_size"] *= _BLOCKS_OF_SAMPLE
         if header is not None and self.names_columns(header):
             read.update(column_names=list(header.names), skip_rows=header.lines)
         return arrow.CsvFileFormat(
@@ -224,6 +233,22 @@ def read_header(source: Source, path: str, options: CsvOptions) -> Header | None
                 names[number - 1] += "_"
             renamed.append(names[number - 1])
     return Header(tuple(names), lines, tuple(renamed))
+
+
+def inspect(source: Source, path: str, options: CsvOptions, header: Header | None) -> pa.Schema:
+    """The columns of a file, with the types of its first block.
+
+    Args:
+        source: Where the file is.
+        path: The file.
+        options: Of the files.
+        header: Of the first file.
+    """
+    form = options.format(header, is_sample=True)
+    with source.open(path) as file:
+        # Not more: Arrow would read 32 blocks ahead.
+        begin = file.read(2 * form.default_fragment_scan_options.read_options.block_size)
+    return form.inspect(pa.BufferReader(begin))
 
 
 class Numbers:
@@ -347,7 +372,7 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
         return errors.InvalidRequestError(
             f"{shown(paths)} cannot be read as csv: a line is longer than a block. A block has "
             f"{options.read.get('block_size', _BLOCK_BYTES):,} bytes unless you say otherwise. Give a larger one: "
-            f"csv={{'block_size': {_MOST_BLOCK_BYTES}}} (--csv block={_MOST_BLOCK_BYTES})"
+            f"csv={{'block_size': {4 * _MOST_BLOCK_BYTES}}} (--csv block={4 * _MOST_BLOCK_BYTES})"
         )
     if _COLUMNS.search(text):
         return _other_number_of_columns(source, paths, options, text)

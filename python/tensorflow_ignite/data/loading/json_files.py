@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 from pyarrow import json as arrow_json
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.source import Source
 
 # A list of objects is read whole; a file of lines is not.
@@ -22,14 +21,14 @@ _FAULTS = (pa.ArrowException, OSError, EOFError, zlib.error, ValueError, Overflo
 
 
 def scan(
-    source: Source, paths: Sequence[str], casting: Casting
+    source: Source, paths: Sequence[str], given: Mapping[str, pa.DataType]
 ) -> tuple[pa.Schema, Iterator[tuple[str, pa.RecordBatch]]]:
     """The columns of the first file, with the caller's types, and the rows of all files with the path of their file.
 
     Raises:
         InvalidRequestError: A file cannot be read, or has other fields or types than the beginning of the first one.
     """
-    requested = pa.schema([(name, kind) for name, kind in casting.types.items() if kind is not None])
+    requested = pa.schema(list(given.items()))
     first = _batches(source, paths[0], requested, is_whole=False)
     begin = next(first)
 
