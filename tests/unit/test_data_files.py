@@ -154,7 +154,7 @@ def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
         ('id,t\n1,"abc\n2,x\n3,y\n', "a quote in line 2 or later is not closed.*--csv quote="),
         ("sep=;\na;b\n1;2\n", r"its first line is 'sep=;'.*delimiter=';' skip=1"),
         ("a;b\n" + "1;1,5\n" * 1_000_000 + "2;1.234\n", "'1.234' in line 1000002 .*'b'.*no separators of thousands"),
-        ("a\n" + "1\n" * 10 + "x" * 900_000 + "\n", r"'x{80}…' in line 12"),
+        ("a\n" + "1\n" * 2_200_000 + "x" * 900_000 + "\n", r"'x{80}…' in line 2200002"),
     ],
     ids=["quote", "Excel", "thousands", "long"],
 )
@@ -516,3 +516,49 @@ def test_decimal_numbers_of_a_database_may_become_longer_and_not_finer() -> None
     found = read(Prices(*finer), {"price": pa.decimal128(38, 3)})[0]
     assert found == {"price": [Decimal("1.500"), Decimal("1.505")]}
     assert read(Prices(*finer), {"price": pa.float64()})[0]["price"] == pytest.approx([1.5, 1.505])
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("9007199254740993", "9007199254740993 is 9007199254740992.0"),
+        ("-9007199254740993", "-9007199254740993 is -9007199254740992.0"),
+        ("12345678901234567.89", "12345678901234567.89 is 1.2345678901234568e+16"),
+        ("0.12345678901234567890123", "0.12345678901234567890123 is 0.12345678901234568"),
+        ("1e400", "1e400 is inf"),
+        ("1" * 50, "1" * 50 + " is 1.1111111111111111e+49"),
+        *[(text, None) for text in ("0.30000000000000004", "1.1000000000000000", "1234567890123456.0", "inf", "-0.5")],
+        *[(text, None) for text in ("9007199254740992", "1e-400", "")],
+    ],
+)
+def test_a_floating_point_number_that_loses_digits_is_told(tmp_path: Path, text: str, note: str | None) -> None:
+    _, notes = read(write(tmp_path, "a.csv", f"id,x\n0,1.5\n1,{text}\n2,\n"))
+    if note is None:
+        assert notes == {}
+    else:
+        assert notes == {"x": f"is a number, and loses characters: {note}; --schema x=string keeps them"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
+        ("a.csv", b"PAR1\x15\x04\xff\xfe" + bytes(9) + b"PAR1"),
+    ],
+)
+def test_a_file_of_another_format_is_no_text_of_another_encoding(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(errors.InvalidRequestError, match=r"a.csv cannot be read as csv.*name of its format"):
+        read(str(tmp_path / name))
+
+
+def test_a_compressed_csv_file_whose_name_ends_in_upper_case_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.GZ").write_bytes(gzip.compress(b"a\n1\n"))
+    with pytest.raises(errors.InvalidRequestError, match=r"a.csv.GZ .*in lower case. Rename the file"):
+        read(str(tmp_path / "a.csv.GZ"))
+
+
+def test_the_line_of_a_text_that_is_no_truth_value_is_that_of_its_spaces(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "a,b\n" + "true,x\n" * 900_000 + " true,x\n")
+    with pytest.raises(errors.InvalidRequestError, match="' true' in line 900002 of"):
+        read(path)

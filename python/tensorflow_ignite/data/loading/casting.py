@@ -64,6 +64,11 @@ class Casting:
         """
         requested = self._requested.get(field.name)
         _require_depth(field)
+        if getattr(field.type, "extension_name", "") == "pandas.period":
+            raise errors.UnsupportedTypeError(
+                f"column {field.name!r} is of periods of pandas. A cache stores no periods, and would have their "
+                "numbers alone. Convert the column first, with .dt.to_timestamp() or .astype(str)"
+            )
         kind = plain(field.type) if requested is None else _innermost(plain(field.type), requested.type)
         if types.is_null(kind):
             raise errors.UnsupportedTypeError(
@@ -216,6 +221,9 @@ def plain(kind: pa.DataType) -> pa.DataType:
         return plain(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return plain(kind.value_type)
+    if types.is_decimal(kind) and kind.bit_width < 128:
+        # Only newer versions of Arrow have these.
+        return pa.decimal128(kind.precision, kind.scale)
     if types.is_uint64(kind):
         # Ignite has no such integers; the cast refuses a value that needs the last bit.
         return pa.int64()

@@ -267,6 +267,12 @@ def _scan_json(files: Files, casting: Casting) -> Scan:
 def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
     if files.kind == "tsv" and "delimiter" not in options.parse:
         options = replace(options, parse={**options.parse, "delimiter": "\t"})
+    upper = next((path for path in files.paths if path.lower().endswith(".gz") and not path.endswith(".gz")), None)
+    if upper is not None:
+        raise errors.InvalidRequestError(
+            f"{upper} cannot be read as csv: its name ends in {upper[-3:]}. The name of a compressed CSV file ends in "
+            ".gz, in lower case. Rename the file"
+        )
     headers = [csv_files.read_header(files.source, path, options) for path in files.paths]
     header = headers[0]
     if header is not None and options.names_columns(header):

@@ -115,7 +115,14 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
-        return _open(pa.RecordBatchReader.from_stream(data), casting, batched, csv)
+        try:
+            reader = pa.RecordBatchReader.from_stream(data)
+        except (pa.ArrowException, ValueError) as error:
+            raise errors.UnsupportedTypeError(
+                f"a {type(data).__module__}.{type(data).__qualname__} cannot be loaded: {error}. Its columns need "
+                "types of Arrow. Convert the others first, such as integers of more than 64 bits"
+            ) from error
+        return _open(reader, casting, batched, csv)
     if cursors.is_cursor(data):
         reader = cursors.arrow_reader(data)
         if reader is not None:

@@ -158,6 +158,7 @@ def load_rows(
         credentials: Credentials that the script gave; None: those of this process.
     """
     if not command.without_sql:
+        _require_names(rows.schema.names)
         rows = _without_dots(command, rows)
     names, keys = rows.schema.names, [name for name in (command.key_column, command.affinity_column) if name]
     for role, name in (("key", command.key_column), ("affinity", command.affinity_column)):
@@ -182,6 +183,24 @@ def load_rows(
     stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None).rows
     report(stored)
     return LoadSummary(stored, sent.bytes, time.monotonic() - sent.began, rows.schema, rows.notes())
+
+
+def _require_names(names: list[str]) -> None:
+    """Refuses names that SQL does not tell apart, or by which no query can name the column."""
+    quoted = next((name for name in names if '"' in name), None)
+    if quoted is not None:
+        raise errors.InvalidRequestError(
+            f"column {quoted!r} has a double quote in its name. In SQL a name has none, and no condition could be "
+            "given for the cache. Rename the column, or load with sql=False (--no-sql)"
+        )
+    upper: dict[str, str] = {}
+    for name in names:
+        other = upper.setdefault(name.upper(), name)
+        if other != name:
+            raise errors.InvalidRequestError(
+                f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not tell them "
+                "apart. Rename one of them, or load with sql=False (--no-sql)"
+            )
 
 
 def _without_dots(command: data_pb2.LoadCommand, rows: Input) -> Input:
