@@ -562,3 +562,34 @@ def test_the_line_of_a_text_that_is_no_truth_value_is_that_of_its_spaces(tmp_pat
     path = write(tmp_path, "a.csv", "a,b\n" + "true,x\n" * 900_000 + " true,x\n")
     with pytest.raises(errors.InvalidRequestError, match="' true' in line 900002 of"):
         read(path)
+
+
+def test_integers_of_json_that_lose_digits_beside_fractions_are_told_and_kept_as_decimals(tmp_path: Path) -> None:
+    rows = [{"x": 1.5, "n": 2**53 + 1, "o": {"y": 0.5}}, {"x": 2**53 + 1, "n": 1, "o": {"y": -(2**64) - 1}}]
+    path = write(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    columns, notes = read(path)
+    assert columns["n"] == [2**53 + 1, 1]
+    assert set(notes) == {"x", "y"}
+    assert "9007199254740993 is 9007199254740992.0; schema={'x': pyarrow.decimal128(38, 0)}" in notes["x"]
+    assert "-18446744073709551617 is -1.8446744073709552e+19" in notes["y"]
+    columns, notes = read(path, {"x": pa.decimal128(38, 1)})
+    assert columns["x"] == [Decimal("1.5"), Decimal(2**53 + 1)]
+    assert set(notes) == {"y"}
+    exact = write(tmp_path, "b.jsonl", '{"x": 1.5}\n{"x": 9007199254740992}\n{"x": null}\n')
+    assert read(exact)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "error"),
+    [
+        ('{"a": 1}\n{"a": 5.50}\n', {"a": "int64"}, r"couldn't parse:5.50 \(field 'a' in line 2\)"),
+        ('{"a": 1}\n\n{"a": "x"}\n', None, r"\(field 'a' in line 3\)"),
+        ('{"a": 1}\n' * 1_000_000 + '{"a": 2, "b": 3}\n', None, r"unexpected field \(field 'b' in line 1000001\)"),
+        ('{"a": 1}\n{"a": \n', None, r"\(line 2\)"),
+        ("[1, 2]\n[3]", None, "a.jsonl cannot be read as json"),
+    ],
+    ids=["number", "text", "field", "end", "list"],
+)
+def test_an_error_of_json_names_the_field_and_the_line(tmp_path: Path, text: str, schema: Any, error: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=error):
+        read(write(tmp_path, "a.jsonl", text), schema)

@@ -257,11 +257,10 @@ def read_ahead_little(
 def _scan_json(files: Files, casting: Casting) -> Scan:
     of_folders = {field.name for field in FolderColumns(files.paths, files.folder, casting).fields}
     given = {name: kind for name, kind in casting.types.items() if kind is not None and name not in of_folders}
-    schema, found = json_files.scan(files.source, files.paths, given)
+    schema, found, lost_digits = json_files.scan(files.source, files.paths, given)
     folders = FolderColumns(files.paths, files.folder, casting, schema.names)
-    return Scan(
-        folders.schema(schema), None, (folders.add(batch, path) for path, batch in found), lambda: folders.notes
-    )
+    rows = (folders.add(batch, path) for path, batch in found)
+    return Scan(folders.schema(schema), None, rows, lambda: lost_digits | folders.notes)
 
 
 def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
