@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -153,9 +155,38 @@ def test_a_load_that_fails_in_the_middle_leaves_no_cache_and_its_own_error(clust
     assert not exists("failing", cluster)
 
 
+@pytest.mark.full
+def test_appends_without_a_key_at_once_overwrite_no_row(cluster: LocalCluster) -> None:
+    tfi.load("grown", {"n": np.zeros(100)}, partitions=PARTITIONS, address=cluster.address)
+    begin = Barrier(3)
+
+    def append(number: int) -> int:
+        begin.wait()
+        try:
+            rows = ({"n": np.full(100, number)} for _ in range(20))
+            return tfi.load("grown", rows, if_exists="append", address=cluster.address, schema={"n": "float64"})
+        except errors.LimitExceededError as error:
+            assert "another load" in str(error)  # noqa: PT017
+            return 0
+
+    with ThreadPoolExecutor(3) as threads:
+        stored = list(threads.map(append, (1, 2, 3)))
+    assert set(stored) <= {0, 2000}
+    assert max(stored) == 2000
+    rows = read("grown", cluster).column("n").to_pylist()
+    assert [rows.count(number) for number in range(4)] == [100, *stored]
+    # The refused load is repeated.
+    assert tfi.load("grown", {"n": np.full(7, 9.0)}, if_exists="append", address=cluster.address) == 7
+    assert sorted(read("grown", cluster).column("_key").to_pylist()) == list(range(107 + sum(stored)))
+
+
 def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
-    with pytest.raises(errors.RowMismatchError, match="60 rows were loaded into cache twice, but the cache holds 30"):
+    with pytest.raises(
+        errors.RowMismatchError,
+        match=r"60 rows were loaded into cache twice, but the cache holds 30.* Several rows have the key id=\d+",
+    ) as error:
         tfi.load("twice", {**COLUMNS, "id": np.arange(ROWS) // 2}, key="id", address=cluster.address)
+    assert int(str(error.value).rpartition("=")[2]) in range(30)
     assert not exists("twice", cluster)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+import time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
@@ -152,7 +154,7 @@ def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
         ('id,t\n1,"abc\n2,x\n3,y\n', "a quote in line 2 or later is not closed.*--csv quote="),
         ("sep=;\na;b\n1;2\n", r"its first line is 'sep=;'.*delimiter=';' skip=1"),
         ("a;b\n" + "1;1,5\n" * 1_000_000 + "2;1.234\n", "'1.234' in line 1000002 .*'b'.*no separators of thousands"),
-        ("a\n" + "1\n" * 10 + "x" * 5_000_000 + "\n", r"'x{80}…' in line 12"),
+        ("a\n" + "1\n" * 2_200_000 + "x" * 900_000 + "\n", r"'x{80}…' in line 2200002"),
     ],
     ids=["quote", "Excel", "thousands", "long"],
 )
@@ -185,6 +187,104 @@ def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_
     for path in tmp_path.glob("h/*/a.json"):
         path.unlink()
     assert read(str(tmp_path / "h"))[0] == expected
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "tfrecord"])
+def test_folders_are_the_same_columns_of_files_of_every_format(tmp_path: Path, kind: str) -> None:
+    names = ("zip=00501/word=x%20y", "zip=-7/word=__HIVE_DEFAULT_PARTITION__", "zip=10001/word=a=b")
+    for number, name in enumerate(names):
+        (tmp_path / name).mkdir(parents=True)
+        path = tmp_path / name / f"rows.{kind}"
+        if kind == "csv":
+            path.write_text(f"id\n{number}\n")
+        elif kind == "jsonl":
+            path.write_text(f'{{"id": {number}}}\n')
+        elif kind == "parquet":
+            pa.parquet.write_table(pa.table({"id": [number]}), path)
+        elif kind == "npz":
+            np.savez(path, id=np.array([number]))
+        else:
+            tf = pytest.importorskip("tensorflow")
+            feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[number]))
+            example = tf.train.Example(features=tf.train.Features(feature={"id": feature}))
+            with tf.io.TFRecordWriter(str(path)) as writer:
+                writer.write(example.SerializeToString())
+    schema = {"id": "int64"}
+    columns, notes = read(tmp_path, schema)
+    rows = zip(columns["id"], columns["zip"], columns["word"], strict=True)
+    assert sorted(rows, key=str) == [(0, 501, "x y"), (1, -7, None), (2, 10001, "a=b")]
+    assert notes == {"zip": "is a number, and loses characters: 00501 is 501; --schema zip=string keeps them"}
+    columns, notes = read(tmp_path, {**schema, "zip": "string"})
+    assert (sorted(columns["zip"]), notes) == (["-7", "00501", "10001"], {})
+    assert set(read(tmp_path, {**schema, "zip": "int16"})[0]["zip"]) == {501, -7, 10001}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_a_column_that_files_and_folders_have_is_that_of_the_files(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "year=2026").mkdir()
+    path = tmp_path / "year=2026" / f"rows.{kind}"
+    if kind == "parquet":
+        pa.parquet.write_table(pa.table({"x": [0.5], "year": [1999]}), path)
+    else:
+        path.write_text("x,year\n0.5,1999\n" if kind == "csv" else '{"x": 0.5, "year": 1999}\n')
+    assert read(tmp_path)[0] == {"x": [0.5], "year": [1999]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Path, kind: str) -> None:
+    from fsspec.implementations.local import LocalFileSystem
+
+    path = tmp_path / f"a.{kind}"
+    line = b"1," + b"x" * 998 + b"\n"
+    if kind == "csv":
+        path.write_bytes(b"id,x\n" + line * 100_000)
+    else:
+        noise = np.random.default_rng(0).integers(0, 256, (100_000, 1000), np.uint8)
+        table = pa.table({"x": pa.FixedSizeListArray.from_arrays(noise.reshape(-1), 1000)})
+        if kind == "parquet":
+            pa.parquet.write_table(table, path, row_group_size=4000, compression="none", use_dictionary=False)
+        else:
+            pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=4000)
+    assert path.stat().st_size >= 100_000_000
+    sizes: list[int] = []
+
+    class Counting(LocalFileSystem):  # type: ignore[misc]
+        """Counts the bytes that are read."""
+
+        protocol = ("counting",)
+
+        def _open(self, name: str, mode: str = "rb", **options: Any) -> Any:
+            opened = super()._open(name, mode, **options)
+            read = opened.f.read
+
+            class File:
+                def read(self, *size: int) -> bytes:
+                    content: bytes = read(*size)
+                    sizes.append(len(content))
+                    return content
+
+                def __getattr__(self, name: str) -> Any:
+                    return getattr(opened, name)
+
+                def __enter__(self) -> File:
+                    return self
+
+                def __exit__(self, *error: object) -> None:
+                    opened.close()
+
+            return File()
+
+    import fsspec
+
+    fsspec.register_implementation("counting", Counting, clobber=True)
+    opened = open_input(f"counting://{path}")
+    next(opened.batches)
+    before = -1
+    while before != len(sizes):
+        before = len(sizes)
+        time.sleep(0.3)
+    assert 0 < sum(sizes) < 60_000_000
+    opened.batches.close()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.json.gz", "a.csv", "a.json"])
@@ -416,3 +516,80 @@ def test_decimal_numbers_of_a_database_may_become_longer_and_not_finer() -> None
     found = read(Prices(*finer), {"price": pa.decimal128(38, 3)})[0]
     assert found == {"price": [Decimal("1.500"), Decimal("1.505")]}
     assert read(Prices(*finer), {"price": pa.float64()})[0]["price"] == pytest.approx([1.5, 1.505])
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("9007199254740993", "9007199254740993 is 9007199254740992.0"),
+        ("-9007199254740993", "-9007199254740993 is -9007199254740992.0"),
+        ("12345678901234567.89", "12345678901234567.89 is 1.2345678901234568e+16"),
+        ("0.12345678901234567890123", "0.12345678901234567890123 is 0.12345678901234568"),
+        ("1e400", "1e400 is inf"),
+        ("1" * 50, "1" * 50 + " is 1.1111111111111111e+49"),
+        *[(text, None) for text in ("0.30000000000000004", "1.1000000000000000", "1234567890123456.0", "inf", "-0.5")],
+        *[(text, None) for text in ("9007199254740992", "1e-400", "")],
+    ],
+)
+def test_a_floating_point_number_that_loses_digits_is_told(tmp_path: Path, text: str, note: str | None) -> None:
+    _, notes = read(write(tmp_path, "a.csv", f"id,x\n0,1.5\n1,{text}\n2,\n"))
+    if note is None:
+        assert notes == {}
+    else:
+        assert notes == {"x": f"is a number, and loses characters: {note}; --schema x=string keeps them"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
+        ("a.csv", b"PAR1\x15\x04\xff\xfe" + bytes(9) + b"PAR1"),
+    ],
+)
+def test_a_file_of_another_format_is_no_text_of_another_encoding(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(errors.InvalidRequestError, match=r"a.csv cannot be read as csv.*name of its format"):
+        read(str(tmp_path / name))
+
+
+def test_a_compressed_csv_file_whose_name_ends_in_upper_case_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "a.csv.GZ").write_bytes(gzip.compress(b"a\n1\n"))
+    with pytest.raises(errors.InvalidRequestError, match=r"a.csv.GZ .*in lower case. Rename the file"):
+        read(str(tmp_path / "a.csv.GZ"))
+
+
+def test_the_line_of_a_text_that_is_no_truth_value_is_that_of_its_spaces(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "a,b\n" + "true,x\n" * 900_000 + " true,x\n")
+    with pytest.raises(errors.InvalidRequestError, match="' true' in line 900002 of"):
+        read(path)
+
+
+def test_integers_of_json_that_lose_digits_beside_fractions_are_told_and_kept_as_decimals(tmp_path: Path) -> None:
+    rows = [{"x": 1.5, "n": 2**53 + 1, "o": {"y": 0.5}}, {"x": 2**53 + 1, "n": 1, "o": {"y": -(2**64) - 1}}]
+    path = write(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    columns, notes = read(path)
+    assert columns["n"] == [2**53 + 1, 1]
+    assert set(notes) == {"x", "y"}
+    assert "9007199254740993 is 9007199254740992.0; schema={'x': pyarrow.decimal128(38, 0)}" in notes["x"]
+    assert "-18446744073709551617 is -1.8446744073709552e+19" in notes["y"]
+    columns, notes = read(path, {"x": pa.decimal128(38, 1)})
+    assert columns["x"] == [Decimal("1.5"), Decimal(2**53 + 1)]
+    assert set(notes) == {"y"}
+    exact = write(tmp_path, "b.jsonl", '{"x": 1.5}\n{"x": 9007199254740992}\n{"x": null}\n')
+    assert read(exact)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "error"),
+    [
+        ('{"a": 1}\n{"a": 5.50}\n', {"a": "int64"}, r"couldn't parse:5.50 \(field 'a' in line 2\)"),
+        ('{"a": 1}\n\n{"a": "x"}\n', None, r"\(field 'a' in line 3\)"),
+        ('{"a": 1}\n' * 1_000_000 + '{"a": 2, "b": 3}\n', None, r"unexpected field \(field 'b' in line 1000001\)"),
+        ('{"a": 1}\n{"a": \n', None, r"\(line 2\)"),
+        ("[1, 2]\n[3]", None, "a.jsonl cannot be read as json"),
+    ],
+    ids=["number", "text", "field", "end", "list"],
+)
+def test_an_error_of_json_names_the_field_and_the_line(tmp_path: Path, text: str, schema: Any, error: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=error):
+        read(write(tmp_path, "a.jsonl", text), schema)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import uuid
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +171,22 @@ def test_pandas_frames_are_loaded_without_their_index() -> None:
     assert read(iter([frame, frame])).num_rows == 4
 
 
+def test_periods_of_pandas_are_refused_with_the_remedy() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"at": pandas.period_range("2020-01", periods=2, freq="M"), "x": [1, 2]})
+    with pytest.raises(errors.UnsupportedTypeError, match=r"'at' is of periods of pandas.*to_timestamp"):
+        read(frame)
+
+
+def test_short_decimals_are_loaded_as_decimals() -> None:
+    if not hasattr(pa, "decimal32"):
+        pytest.skip("this version of pyarrow has no short decimals")
+    for kind in (pa.decimal32(5, 2), pa.decimal64(12, 2)):
+        found = read(pa.table({"a": pa.array([Decimal("1.10"), None], kind)}))
+        assert found.schema.field("a").type == pa.decimal128(kind.precision, 2)
+        assert found.column("a").to_pylist() == [Decimal("1.10"), None]
+
+
 @pytest.mark.parametrize(
     ("wanted", "kind"),
     [
@@ -254,6 +271,9 @@ def test_a_source_is_closed_when_its_reader_stops_early() -> None:
         ({"a": [np.zeros((2, 2))]}, errors.InvalidRequestError, "np.stack"),
         ({"a": np.array([1, "x"], object)}, errors.UnsupportedTypeError, "int, str"),
         ({"a": [1, "x"]}, errors.UnsupportedTypeError, "column 'a' mixes"),
+        ({"a": [2**63, 1]}, errors.UnsupportedTypeError, "column 'a' has an integer that no integer of 64 bits holds"),
+        ({"a": [2**70]}, errors.UnsupportedTypeError, "column 'a' has an integer that no integer of 64 bits holds"),
+        ({"a": np.zeros(2, "M8[h]")}, errors.UnsupportedTypeError, r"\.astype\('datetime64\[s\]'\)"),
     ],
 )
 def test_rows_that_no_cache_stores_are_refused_by_batch_and_column(
@@ -369,3 +389,17 @@ def test_lists_and_text_become_columns(values: Any, kind: pa.DataType) -> None:
 def test_options_are_checked_before_any_call(options: Any, text: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=text):
         load("c", {"a": np.zeros(2)}, address="localhost:1", **options)
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (['a"b', "c"], r"""column 'a"b' has a double quote in its name.*sql=False \(--no-sql\)"""),
+        (["\u017f", "s"], "columns '\u017f' and 's' have one name in upper case, 'S'"),
+        (["ß", "ss"], "columns 'ß' and 'ss' have one name in upper case, 'SS'"),
+        (["\u0131", "i"], "columns '\u0131' and 'i' have one name in upper case, 'I'"),
+    ],
+)
+def test_names_that_no_query_can_use_are_refused_before_any_call(names: list[str], text: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=text):
+        load("c", {name: [1] for name in names}, address="127.0.0.1:1")

@@ -80,6 +80,8 @@ def load(
 ) -> None:
     """Load files into a cache, which is made if it does not exist: all their rows or, into a new cache, none.
 
+    With --if-exists replace, the old cache is removed first: it is gone if the load fails.
+
     \b
     Examples:
       tensorflow-ignite load images train.npz --backups 1

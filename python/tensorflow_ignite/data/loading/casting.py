@@ -12,10 +12,12 @@ import pyarrow.types as types
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY, TYPE_KEY
+from tensorflow_ignite.data.loading import lossless
 from tensorflow_ignite.data.loading.uuids import UUID, is_uuid, text_of
 
 # Levels of nested types; a node refuses more.
 MAX_DEPTH = 64
+_SHOWN_CHARACTERS = 80
 
 
 class Casting:
@@ -37,6 +39,7 @@ class Casting:
                 kind if kind is None or isinstance(kind, pa.Field) else pa.field(name, _type(name, kind))
             )
         self._whole = isinstance(requested, pa.Schema)
+        self._rows = 0
 
     @property
     def names(self) -> list[str]:
@@ -61,7 +64,12 @@ class Casting:
         """
         requested = self._requested.get(field.name)
         _require_depth(field)
-        kind = _plain(field.type) if requested is None else _innermost(_plain(field.type), requested.type)
+        if getattr(field.type, "extension_name", "") == "pandas.period":
+            raise errors.UnsupportedTypeError(
+                f"column {field.name!r} is of periods of pandas. A cache stores no periods, and would have their "
+                "numbers alone. Convert the column first, with .dt.to_timestamp() or .astype(str)"
+            )
+        kind = plain(field.type) if requested is None else _innermost(plain(field.type), requested.type)
         if types.is_null(kind):
             raise errors.UnsupportedTypeError(
                 f"column {field.name!r} holds None in each row, or there is none. A column needs a type. Give the "
@@ -113,33 +121,48 @@ class Casting:
             self._column(found, column, field, number)
             for found, column, field in zip(batch.schema, batch.columns, schema, strict=True)
         ]
+        self._rows += batch.num_rows
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _column(self, found: pa.Field, column: pa.Array, field: pa.Field, number: int) -> pa.Array:
-        castable = self._requested.get(field.name) is not None or types.is_null(found.type)
-        if not castable and not _same(_plain(found.type), field.type):
+        is_requested = self._requested.get(field.name) is not None or types.is_null(found.type)
+        if not is_requested and not lossless.holds(field.type, plain(found.type)):
             raise errors.InvalidRequestError(
                 f"column {field.name!r} is of type {found.type} in batch {number}, and of {field.type} in the first "
                 f"one. A column has one type in all batches. Give the type with schema="
             )
-        if (found.metadata or {}).get(SHAPE_KEY) != (field.metadata or {}).get(SHAPE_KEY) and not castable:
+        if (found.metadata or {}).get(SHAPE_KEY) != (field.metadata or {}).get(SHAPE_KEY) and not is_requested:
             raise errors.InvalidRequestError(
                 f"column {field.name!r} has another shape in batch {number} than in the first one. Arrays of a column "
                 f"have one shape. Reshape the arrays, or load them as lists"
             )
         if column.type == field.type:
             return column
+        stored = _stored(column)
         try:
-            stored = _stored(column)
-            result = stored.cast(field.type)
-            if makes_booleans(stored.type, field.type) and not result.cast(stored.type).equals(stored):
-                raise ValueError("a number that is neither 0 nor 1 is no truth value")
-            return result
-        except (pa.ArrowException, ValueError) as error:
-            raise errors.UnsupportedTypeError(
-                f"column {field.name!r} of type {column.type} cannot be loaded as {field.type}: {error} (batch "
-                f"{number}). Only casts that lose nothing are made. Choose another type with schema="
-            ) from error
+            return lossless.cast(stored, field.type)
+        except (pa.ArrowNotImplementedError, TypeError) as error:
+            raise self._refused(column, field, str(error)) from error
+        except lossless.REFUSED as error:
+            row, reason = lossless.first_refused(stored, field.type)
+            value = f"{_shown(stored[row])} in row {self._rows + row} (from 0)"
+            raise self._refused(column, field, f"{value}: {reason}") from error
+
+    def _refused(self, column: pa.Array, field: pa.Field, reason: str) -> errors.UnsupportedTypeError:
+        return errors.UnsupportedTypeError(
+            f"column {field.name!r} of type {column.type} cannot be loaded as {field.type}: {reason}. Only casts that "
+            "lose nothing are made. Choose another type with schema="
+        )
+
+
+def _shown(value: pa.Scalar) -> str:
+    """A value for an error text."""
+    try:
+        text = repr(value.as_py())
+    except (ValueError, OverflowError):
+        # Python has no such time.
+        text = str(value.cast(pa.int64()) if types.is_temporal(value.type) else value)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 
 
 def _named(schema: pa.Schema) -> list[tuple[str, pa.Field]]:
@@ -190,14 +213,17 @@ def _innermost(kind: pa.DataType, requested: pa.DataType) -> pa.DataType:
     return requested
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def plain(kind: pa.DataType) -> pa.DataType:
     """The type without variants of its layout in Arrow: dictionaries, 64-bit offsets, views, extension types."""
     if is_uuid(kind):
         return pa.string()
     if isinstance(kind, pa.BaseExtensionType):
-        return _plain(kind.storage_type)
+        return plain(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return _plain(kind.value_type)
+        return plain(kind.value_type)
+    if types.is_decimal(kind) and kind.bit_width < 128:
+        # Only newer versions of Arrow have these.
+        return pa.decimal128(kind.precision, kind.scale)
     if types.is_uint64(kind):
         # Ignite has no such integers; the cast refuses a value that needs the last bit.
         return pa.int64()
@@ -206,32 +232,14 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if types.is_large_binary(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
         return pa.binary()
     if types.is_fixed_size_list(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)), kind.list_size)
+        return pa.list_(kind.value_field.with_type(plain(kind.value_type)), kind.list_size)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_list_view(kind) or types.is_large_list_view(kind):
-        return pa.list_(kind.value_field.with_type(_plain(kind.value_type)))
+        return pa.list_(kind.value_field.with_type(plain(kind.value_type)))
     if types.is_map(kind):
-        return pa.map_(_plain(kind.key_type), _plain(kind.item_type))
+        return pa.map_(plain(kind.key_type), plain(kind.item_type))
     if types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+        return pa.struct([field.with_type(plain(field.type)) for field in kind])
     return kind
-
-
-def makes_booleans(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether a cast would make booleans of numbers, of which Arrow takes each but 0 for True."""
-    while types.is_nested(kind) and types.is_nested(other) and kind.num_fields == other.num_fields == 1:
-        kind, other = kind.field(0).type, other.field(0).type
-    is_number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return bool(is_number and types.is_boolean(other))
-
-
-def _same(kind: pa.DataType, other: pa.DataType) -> bool:
-    """Whether types are equal except for the nullability of nested fields."""
-    if types.is_nested(kind) and kind.id == other.id and kind.num_fields == other.num_fields:
-        sizes = not types.is_fixed_size_list(kind) or kind.list_size == other.list_size
-        pairs = [(kind.field(at), other.field(at)) for at in range(kind.num_fields)]
-        named = not types.is_struct(kind) or all(one.name == two.name for one, two in pairs)
-        return sizes and named and all(_same(one.type, two.type) for one, two in pairs)
-    return bool(kind == other)
 
 
 def _stored(column: pa.Array) -> pa.Array:
@@ -239,5 +247,5 @@ def _stored(column: pa.Array) -> pa.Array:
         return text_of(column)
     if types.is_dictionary(column.type):
         # Arrow decodes no dictionary of views, as polars writes them.
-        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(_plain(column.type.value_type)))
+        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(plain(column.type.value_type)))
     return column.storage if isinstance(column.type, pa.BaseExtensionType) else column

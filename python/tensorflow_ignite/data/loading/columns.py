@@ -14,6 +14,9 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
 from tensorflow_ignite.data.epochs.tensors import Array
 
+# Those of Arrow's dates and times.
+_UNITS = ("D", "s", "ms", "us", "ns")
+
 
 def table_of(data: Mapping[str, Any]) -> pa.Table:
     """A table of arrays and lists, which have one entry for each row.
@@ -120,6 +123,11 @@ def to_arrow(name: str, values: Any, from_pandas: bool = False) -> pa.Array:
     """
     try:
         array = pa.array(values, from_pandas=from_pandas)
+    except OverflowError as error:
+        raise errors.UnsupportedTypeError(
+            f"column {name!r} has an integer that no integer of 64 bits holds: {error}. A cache stores integers of "
+            "-2^63 to 2^63 - 1. Convert the values to text, decimal.Decimal or float first"
+        ) from error
     except (pa.ArrowException, ValueError, TypeError) as error:
         raise errors.UnsupportedTypeError(
             f"column {name!r} mixes values of several types: {error}. A column holds values of one type. Convert the "
@@ -147,6 +155,11 @@ def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:
             flat = flat.cast(pa.binary())
     elif (kind in "biuf" and array.dtype.itemsize <= 8) or kind == "M":
         data = np.ma.getdata(array)
+        if kind == "M" and np.datetime_data(array.dtype)[0] not in _UNITS:
+            raise errors.UnsupportedTypeError(
+                f"column {name!r} is of type {array.dtype}; times are counted in days, seconds or parts of them. "
+                "Convert the array first, with .astype('datetime64[s]') or 'datetime64[D]'"
+            )
         native = np.ascontiguousarray(data, data.dtype.newbyteorder("="))
         flat = pa.array(native.reshape(-1), mask=mask)
     else:

@@ -26,10 +26,12 @@ _CONVERT = (
     *("null_values", "strings_can_be_null", "quoted_strings_can_be_null", "true_values", "false_values"),
     *("decimal_point", "timestamp_parsers", "check_utf8"),
 )
-# What Arrow reads at a time: no line is longer, and the first block tells the types of the columns.
-_BLOCK_BYTES = 4 << 20
-_MOST_BLOCK_BYTES = 32 << 20
-_BYTES_OF_A_COLUMN = 2 << 10
+# What Arrow reads at a time: no line is longer. It reads 32 blocks ahead, whatever the reader takes.
+_BLOCK_BYTES = 1 << 20
+_MOST_BLOCK_BYTES = 8 << 20
+_BYTES_OF_A_COLUMN = 512
+# So many blocks at the begin of a file tell the types of the columns.
+_BLOCKS_OF_SAMPLE = 4
 _SHOWN_CHARACTERS = 80
 _LONGEST_VALUE = (1 << 31) - 1
 # Other characters between columns than the one in use, for the error that names them.
@@ -40,6 +42,10 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}(([.,' ]\d{3})+[.,]\d+|([.' ]\d{3}){2,}|(,
 _LOSES = r"^(\+|-?0[0-9xX])"
 # A floating-point number has 15 to 17 digits.
 _LOSES_AS_FLOAT = _LOSES + r"|^-?[0-9]{17,}$"
+# Numbers that may have more digits than that, and that a decimal number of Arrow holds.
+_LONG = r"^-?[0-9]{0,37}(\.[0-9]{0,34})?$"
+_LONG_CHARACTERS = 16
+_EXACT = pa.decimal256(76, 38)
 _CONVERSION = re.compile(r"In CSV column #(\d+): .*CSV conversion error to (.+?): invalid value '(.*)'", re.DOTALL)
 _COLUMNS = re.compile(r"Expected (\d+) columns, got (\d+)")
 _UTF8 = re.compile(r"invalid UTF-?8|codec can't decode|No unicode translation")
@@ -117,12 +123,19 @@ class CsvOptions:
         """Whether Arrow gets the names of the columns: it would not find them itself."""
         return bool(header.renamed or self.read.get("skip_rows"))
 
-    def format(self, header: Header | None) -> arrow.CsvFileFormat:
-        """What Arrow needs to read files with this header."""
+    def format(self, header: Header | None, *, is_sample: bool = False) -> arrow.CsvFileFormat:
+        """What Arrow needs to read files with this header.
+
+        Args:
+            header: Of the first file.
+            is_sample: Whether the begin of a file is read alone, for the types of the columns.
+        """
         read = {"block_size": _BLOCK_BYTES, **self.read}
         if header is not None and "block_size" not in self.read:
             # Of many columns, a block has a few hundred rows still.
             read["block_size"] = min(max(_BLOCK_BYTES, len(header.names) * _BYTES_OF_A_COLUMN), _MOST_BLOCK_BYTES)
+        if is_sample and "block_size" not in self.read:
+            read["block_size"] *= _BLOCKS_OF_SAMPLE
         if header is not None and self.names_columns(header):
             read.update(column_names=list(header.names), skip_rows=header.lines)
         return arrow.CsvFileFormat(
@@ -226,6 +239,22 @@ def read_header(source: Source, path: str, options: CsvOptions) -> Header | None
     return Header(tuple(names), lines, tuple(renamed))
 
 
+def inspect(source: Source, path: str, options: CsvOptions, header: Header | None) -> pa.Schema:
+    """The columns of a file, with the types of its first block.
+
+    Args:
+        source: Where the file is.
+        path: The file.
+        options: Of the files.
+        header: Of the first file.
+    """
+    form = options.format(header, is_sample=True)
+    with source.open(path) as file:
+        # Not more: Arrow would read 32 blocks ahead.
+        begin = file.read(2 * form.default_fragment_scan_options.read_options.block_size)
+    return form.inspect(pa.BufferReader(begin))
+
+
 class Numbers:
     """Reads columns of numbers as text first, and notes in which of them a number loses characters.
 
@@ -288,11 +317,26 @@ class Numbers:
         except pa.ArrowInvalid as error:
             raise NotANumberError(found, _first_failure(numbers, texts, found.type)) from error
         if found.name not in self.lost:
-            loses = _LOSES_AS_FLOAT if is_float else _LOSES
-            first = pc.index(pc.match_substring_regex(texts, loses), True).as_py()
+            loses = pc.match_substring_regex(numbers, _LOSES)
+            if is_float:
+                loses = pc.or_(loses, _loses_digits(numbers, result))
+            first = pc.index(loses, True).as_py()
             if first >= 0:
                 self.lost[found.name] = (str(texts[first]), result[first].as_py())
         return result
+
+
+def _loses_digits(texts: pa.Array, numbers: pa.Array) -> pa.Array:
+    """Whether each text has digits that its floating-point number does not have, or is too large for one."""
+    loses = pc.and_not(pc.is_inf(numbers), pc.match_substring_regex(texts, "(?i)inf"))
+    loses = pc.or_(loses, pc.match_substring_regex(texts, "^-?[0-9]{38,}"))
+    is_long = pc.and_(pc.greater_equal(pc.utf8_length(texts), _LONG_CHARACTERS), pc.match_substring_regex(texts, _LONG))
+    if not pc.any(is_long).as_py():
+        return loses
+    # The shortest text of each number, without its exponent.
+    kept = pc.if_else(is_long, numbers, None).cast(pa.string()).cast(_EXACT)
+    written = pc.if_else(is_long, texts, None).cast(_EXACT)
+    return pc.or_(loses, pc.fill_null(pc.not_equal(written, kept), False))
 
 
 class NotANumberError(Exception):
@@ -347,7 +391,7 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
         return errors.InvalidRequestError(
             f"{shown(paths)} cannot be read as csv: a line is longer than a block. A block has "
             f"{options.read.get('block_size', _BLOCK_BYTES):,} bytes unless you say otherwise. Give a larger one: "
-            f"csv={{'block_size': {_MOST_BLOCK_BYTES}}} (--csv block={_MOST_BLOCK_BYTES})"
+            f"csv={{'block_size': {4 * _MOST_BLOCK_BYTES}}} (--csv block={4 * _MOST_BLOCK_BYTES})"
         )
     if _COLUMNS.search(text):
         return _other_number_of_columns(source, paths, options, text)
@@ -360,12 +404,14 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
 def not_decoded(source: Source, path: str, options: CsvOptions) -> errors.InvalidRequestError:
     """The error of a file that is no text of the encoding."""
     with source.open(path) as file:
-        begin = file.read(2)
-    if begin in (b"\x1f\x8b", b"PK", b"BZ"):
+        begin = file.read(4)
+    if begin.startswith((b"\x1f\x8b", b"PK", b"BZ", b"\xd0\xcf\x11\xe0", b"PAR1", b"ARRO", b"\x28\xb5\x2f\xfd")):
         return errors.InvalidRequestError(
-            f"{path} cannot be read as csv: it is compressed, or a workbook. A CSV file is text; with .gz at the end "
-            "of its name it is compressed by gzip. Give it the name of its format, or save it as CSV"
+            f"{path} cannot be read as csv: it is compressed, or a workbook, or of another format. A CSV file is text; "
+            "with .gz at the end of its name it is compressed by gzip. Give it the name of its format, or save it as "
+            "CSV"
         )
+    begin = begin[:2]
     given = str(options.read.get("encoding", "")).lower()
     encoding = "utf-16" if begin in (b"\xff\xfe", b"\xfe\xff") else "latin-1" if given == "cp1252" else "cp1252"
     expected = options.read.get("encoding", "UTF-8")
@@ -425,7 +471,8 @@ def _not_of_type(
     text = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"
     where = ""
     for path, line, names, row in _lines(source, paths, options):
-        if name in names and len(row) > names.index(name) and row[names.index(name)].strip() == value.strip():
+        found = row[names.index(name)] if name in names and len(row) > names.index(name) else None
+        if found is not None and value in (found, found.strip()):
             where = f" in line {line} of {path}"
             break
     return errors.InvalidRequestError(

@@ -6,17 +6,20 @@ import dataclasses
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.loading import csv_files, json_files
-from tensorflow_ignite.data.loading.casting import Casting, makes_booleans
+from tensorflow_ignite.data.loading import csv_files, json_files, lossless
+from tensorflow_ignite.data.loading.casting import Casting, plain
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
+from tensorflow_ignite.data.loading.folders import FolderColumns, lost
 from tensorflow_ignite.data.loading.source import Source, shown
+from tensorflow_ignite.data.loading.uuids import is_uuid
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +49,8 @@ FORMATS = {
 }
 # Formats that csv= describes.
 TEXT = ("csv", "tsv")
+# Rows of a batch of rows whose size is not known.
+_MOST_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -170,60 +175,103 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
     if files.kind == "json":
         return _scan_json(files, casting)
     try:
-        found = _dataset(files, None, files.kind)
-        _require_alike(found)
-        # Files may differ in the types that the caller gives.
-        wanted = {name for name, kind in casting.types.items() if kind is not None}
-        given = [casting.field(field) if field.name in wanted else field for field in found.schema]
-        # Arrow would make True of 2; the cast of a batch refuses it.
-        given = [
-            field if makes_booleans(field.type, new.type) else new
-            for field, new in zip(found.schema, given, strict=True)
-        ]
-        found = _dataset(files, pa.schema(given, found.schema.metadata), files.kind)
-        rows = found.count_rows()
-        scanner = found.scanner(
-            batch_size=_batch_rows(found, batch_bytes),
-            batch_readahead=2,
-            fragment_readahead=1,
-            fragment_scan_options=_options(files.kind),
-        )
+        found = _dataset(files, files.paths, None, files.kind)
+        schemas = {fragment.path: fragment.physical_schema for fragment in found.get_fragments()}
+        # Of other files Arrow would read all rows to count them.
+        rows = found.count_rows() if files.kind == "parquet" else None
+        size = _batch_rows(found, batch_bytes)
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(files, error) from error
-    return Scan(found.schema, rows, _batches(files, scanner))
+    _require_alike(schemas)
+    schema = _common(schemas, casting)
+    folders = FolderColumns(files.paths, files.folder, casting, schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for path in files.paths:
+                # In the types of its own file: Arrow would cast to those of the first one, whatever is lost.
+                for batch in _parquet(files, path, size) if files.kind == "parquet" else _ipc(files.source, path):
+                    yield folders.add(batch.select(schema.names), path)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(files, error) from error
+
+    return Scan(folders.schema(schema), rows, batches(), lambda: folders.notes)
+
+
+def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
+    """The columns of the first file, each with a type that has the values of all files.
+
+    Raises:
+        InvalidRequestError: Two files have types of which neither has the values of the other.
+    """
+    (first, found), *others = schemas.items()
+    fields, of_path = list(found), dict.fromkeys(found.names, first)
+    for path, schema in others:
+        for at, field in enumerate(fields):
+            other = schema.field(field.name)
+            kind, new = plain(field.type), plain(other.type)
+            is_nullable = field.nullable or other.nullable
+            is_alike = is_uuid(field.type) == is_uuid(other.type)
+            if casting.types.get(field.name) is not None or (is_alike and lossless.holds(kind, new)):
+                fields[at] = field.with_nullable(is_nullable)
+            elif is_alike and lossless.holds(new, kind):
+                fields[at], of_path[field.name] = other.with_nullable(is_nullable), path
+            else:
+                raise errors.InvalidRequestError(
+                    f"column {field.name!r} of {path} is of type {other.type}, and that of {of_path[field.name]} of "
+                    f"type {field.type}. Files that are loaded together have the same types, or one type that has all "
+                    f"values of the others. Give a type for all files, schema={{{field.name!r}: ...}} (--schema "
+                    f"{field.name}=TYPE), or load the files separately"
+                )
+    return pa.schema(fields)
+
+
+def _parquet(files: Files, path: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    # Without these options a whole row group, such as of images, would be in memory.
+    options = arrow.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+    return read_ahead_little(_dataset(files, [path], None, "parquet"), batch_rows, options)
+
+
+def _ipc(source: Source, path: str) -> Iterator[pa.RecordBatch]:
+    """One batch of a file after the other; Arrow's dataset would read the whole file ahead."""
+    with source.open(path) as file, pa.PythonFile(file, mode="r") as opened:
+        reader = pa.ipc.open_file(opened)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def read_ahead_little(
+    rows: arrow.Dataset, batch_rows: int = _MOST_ROWS, options: arrow.FragmentScanOptions | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The batches of a dataset. With its own threads Arrow would read ahead up to 1 GiB while the cluster is slow."""
+    scanner = rows.scanner(
+        batch_size=batch_rows,
+        batch_readahead=2,
+        fragment_readahead=1,
+        fragment_scan_options=options,
+        use_threads=False,
+    )
+    yield from scanner.to_batches()
 
 
 def _scan_json(files: Files, casting: Casting) -> Scan:
-    schema, found = json_files.scan(files.source, files.paths, casting)
-    folders = {path: _folders(files, path) for path in files.paths}
-    names = list(folders[files.paths[0]])
-    for name in names:
-        texts = [values.get(name, "") for values in folders.values()]
-        kind = pa.int64() if all(re.fullmatch(r"0|-?[1-9]\d{0,17}", text) for text in texts) else pa.string()
-        schema = schema.append(pa.field(name, kind))
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for path, batch in found:
-            constants = [
-                pa.array([folders[path].get(name)] * batch.num_rows, pa.string()).cast(schema.field(name).type)
-                for name in names
-            ]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *constants], schema=schema)
-
-    return Scan(schema, None, batches())
-
-
-def _folders(files: Files, path: str) -> dict[str, str]:
-    """The columns that the folders of a file are, such as year of ``year=2026``."""
-    if files.folder is None:
-        return {}
-    below = path[len(files.folder) :].split("/")[:-1]
-    return {name: value for name, equals, value in (part.partition("=") for part in below) if equals}
+    of_folders = {field.name for field in FolderColumns(files.paths, files.folder, casting).fields}
+    given = {name: kind for name, kind in casting.types.items() if kind is not None and name not in of_folders}
+    schema, found, lost_digits = json_files.scan(files.source, files.paths, given)
+    folders = FolderColumns(files.paths, files.folder, casting, schema.names)
+    rows = (folders.add(batch, path) for path, batch in found)
+    return Scan(folders.schema(schema), None, rows, lambda: lost_digits | folders.notes)
 
 
 def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
     if files.kind == "tsv" and "delimiter" not in options.parse:
         options = replace(options, parse={**options.parse, "delimiter": "\t"})
+    upper = next((path for path in files.paths if path.lower().endswith(".gz") and not path.endswith(".gz")), None)
+    if upper is not None:
+        raise errors.InvalidRequestError(
+            f"{upper} cannot be read as csv: its name ends in {upper[-3:]}. The name of a compressed CSV file ends in "
+            ".gz, in lower case. Rename the file"
+        )
     headers = [csv_files.read_header(files.source, path, options) for path in files.paths]
     header = headers[0]
     if header is not None and options.names_columns(header):
@@ -240,27 +288,28 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
                 )
     try:
         form = options.format(header)
-        found = _dataset(files, None, form)
-        _require_alike(found)
-        if any(pa.types.is_binary(column.type) for column in found.schema if column.name not in casting.names):
+        schemas = {path: csv_files.inspect(files.source, path, options, header) for path in files.paths}
+        _require_alike(schemas)
+        read = _with_types_of_later_files(schemas)
+        if any(pa.types.is_binary(column.type) for column in read if column.name not in casting.names):
             raise csv_files.not_decoded(files.source, files.paths[0], options)
-        read = _with_types_of_later_files(found)
         numbers = csv_files.Numbers(read, casting.names, options)
         schema = _types(numbers.schema, casting)
         inferred = pa.schema(
             [read.field(name) if name in numbers.names else schema.field(name) for name in schema.names]
         )
-        typed = _dataset(files, schema, form)
-        scanner = typed.scanner(batch_size=_batch_rows(typed, 0), batch_readahead=2, fragment_readahead=1)
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
         raise csv_files.explain(files.source, files.paths, options, error) from error
+
+    folders = FolderColumns(files.paths, files.folder, casting, schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             ends_in_lines = False
-            for batch in scanner.to_batches():
-                ends_in_lines |= csv_files.ends_in_several_lines(batch)
-                yield numbers.convert(batch, inferred)
+            for path in files.paths:
+                for batch in read_ahead_little(_dataset(files, [path], schema, form)):
+                    ends_in_lines |= csv_files.ends_in_several_lines(batch)
+                    yield folders.add(numbers.convert(batch, inferred), path)
             if ends_in_lines:
                 # A quote that nobody closes makes a text of all further lines.
                 csv_files.require_closed_quotes(files.source, files.paths, options)
@@ -271,20 +320,11 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
         renamed = header.renamed if header is not None else ()
         return {
             **dict.fromkeys(renamed, "has no name in the file"),
-            **{
-                name: f"is a number, and loses characters: {text} is {number}; --schema {name}=string keeps them"
-                for name, (text, number) in numbers.lost.items()
-            },
+            **{name: lost(name, text, number) for name, (text, number) in numbers.lost.items()},
+            **folders.notes,
         }
 
-    return Scan(inferred, None, batches(), notes)
-
-
-def _batches(files: Files, scanner: arrow.Scanner) -> Iterator[pa.RecordBatch]:
-    try:
-        yield from scanner.to_batches()
-    except (pa.ArrowException, OSError) as error:
-        raise _unreadable(files, error) from error
+    return Scan(folders.schema(inferred), None, batches(), notes)
 
 
 def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:
@@ -294,33 +334,18 @@ def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:
     )
 
 
-def _dataset(files: Files, schema: pa.Schema | None, form: str | arrow.FileFormat) -> arrow.Dataset:
-    partitioning = arrow.HivePartitioning.discover() if files.folder else None
-    return arrow.dataset(
-        list(files.paths),
-        schema=schema,
-        format=form,
-        filesystem=files.source.filesystem,
-        partitioning=partitioning,
-        partition_base_dir=files.folder,
-    )
+def _dataset(
+    files: Files, paths: Sequence[str], schema: pa.Schema | None, form: str | arrow.FileFormat
+) -> arrow.Dataset:
+    return arrow.dataset(list(paths), schema=schema, format=form, filesystem=files.source.filesystem)
 
 
-def _with_types_of_later_files(found: arrow.Dataset) -> pa.Schema:
+def _with_types_of_later_files(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     """The schema of the first file; a column without a value in it has the type of the first file that has one."""
-    schema = found.schema
-    for fragment in found.get_fragments():
-        if not any(pa.types.is_null(kind) for kind in schema.types):
-            break
-        other = fragment.physical_schema
-        schema = pa.schema(
-            [
-                other.field(field.name) if pa.types.is_null(field.type) and field.name in other.names else field
-                for field in schema
-            ],
-            schema.metadata,
-        )
-    return schema
+    first, *others = schemas.values()
+    for other in others:
+        first = pa.schema([other.field(field.name) if pa.types.is_null(field.type) else field for field in first])
+    return first
 
 
 def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
@@ -342,13 +367,17 @@ def _types(schema: pa.Schema, casting: Casting) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _require_alike(found: arrow.Dataset) -> None:
+def _require_alike(schemas: Mapping[str, pa.Schema]) -> None:
     """Checks that all files have the same columns; Arrow would add nulls, or drop a column."""
-    for fragment in found.get_fragments():
-        of_folder = arrow.get_partition_keys(fragment.partition_expression)
-        has, needs = set(fragment.physical_schema.names), set(found.schema.names) - set(of_folder)
-        if has - set(of_folder) != needs:
-            raise _unlike(fragment.path, sorted(has), sorted(needs))
+    needs = set(next(iter(schemas.values())).names)
+    for path, schema in schemas.items():
+        if len(set(schema.names)) < len(schema.names):
+            raise errors.InvalidRequestError(
+                f"{path!r} has two columns of one name: {schema.names}. Each column has its own name. Rename one of "
+                "them"
+            )
+        if set(schema.names) != needs:
+            raise _unlike(path, sorted(schema.names), sorted(needs))
 
 
 def _unlike(path: str, has: Sequence[str], needs: Sequence[str]) -> errors.InvalidRequestError:
@@ -364,13 +393,6 @@ def _batch_rows(found: arrow.Dataset, batch_bytes: int) -> int:
         if isinstance(fragment, arrow.ParquetFileFragment) and fragment.metadata.num_row_groups:
             group = fragment.metadata.row_group(0)
             row = max(1, group.total_byte_size // max(1, group.num_rows))
-            return max(1, min(65_536, int(batch_bytes // row)))
+            return max(1, min(_MOST_ROWS, int(batch_bytes // row)))
         break
-    return 65_536
-
-
-def _options(kind: str) -> arrow.FragmentScanOptions | None:
-    if kind == "parquet":
-        # Without these options a whole row group, such as of images, would be in memory.
-        return arrow.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    return None
+    return _MOST_ROWS

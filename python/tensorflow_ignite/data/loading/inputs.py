@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tensorflow_ignite.data.loading import cursors, files, npz, tensor_batches, 
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
+from tensorflow_ignite.data.loading.folders import FolderColumns
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
@@ -104,8 +104,9 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     if isinstance(data, Sequence) and data and all(map(_is_path, data)):
         return _of_files(data, casting, csv)
     if isinstance(data, (arrow.Dataset, arrow.Scanner)):
-        scanner = data if isinstance(data, arrow.Scanner) else data.scanner(batch_readahead=2, fragment_readahead=1)
-        return _OpenedInput(scanner.projected_schema, None, _arrow_batches(scanner.to_batches()))
+        found = data.schema if isinstance(data, arrow.Dataset) else data.projected_schema
+        rows = files.read_ahead_little(data) if isinstance(data, arrow.Dataset) else data.to_batches()
+        return _OpenedInput(found, None, _arrow_batches(rows))
     if isinstance(data, pa.RecordBatchReader):
         return _OpenedInput(data.schema, None, _arrow_batches(data))
     if tensor_batches.is_dataset(data):
@@ -114,7 +115,14 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
-        return _open(pa.RecordBatchReader.from_stream(data), casting, batched, csv)
+        try:
+            reader = pa.RecordBatchReader.from_stream(data)
+        except (pa.ArrowException, ValueError) as error:
+            raise errors.UnsupportedTypeError(
+                f"a {type(data).__module__}.{type(data).__qualname__} cannot be loaded: {error}. Its columns need "
+                "types of Arrow. Convert the others first, such as integers of more than 64 bits"
+            ) from error
+        return _open(reader, casting, batched, csv)
     if cursors.is_cursor(data):
         reader = cursors.arrow_reader(data)
         if reader is not None:
@@ -242,21 +250,32 @@ def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> _Opene
     if found.kind == files.NPZ:
         return _of_archives(found, casting)
     if found.kind == files.TFRECORD:
-        columns = casting.types
-        return _of_batches(
-            chain.from_iterable(tf_records.batches(found.source, path, columns) for path in found.paths), casting
-        )
+        folders = FolderColumns(found.paths, found.folder, casting)
+        of_folders = {field.name for field in folders.fields}
+        columns = {name: kind for name, kind in casting.types.items() if name not in of_folders}
+        return _with_folders(found, folders, lambda path: tf_records.batches(found.source, path, columns), casting)
     scan = files.scan(found, casting, BATCH_BYTES, csv)
     return _OpenedInput(scan.schema, scan.rows, scan.batches, scan.notes)
 
 
 def _of_archives(found: files.Files, casting: Casting) -> _OpenedInput:
-    def batches() -> Iterator[pa.RecordBatch]:
-        for path in found.paths:
-            with found.source.local(path) as file:
-                yield from npz.batches(file, BATCH_BYTES)
+    def batches(path: str) -> Iterator[pa.RecordBatch]:
+        with found.source.local(path) as file:
+            yield from npz.batches(file, BATCH_BYTES)
 
     # The headers of files that are elsewhere would be a copy of each.
     rows = sum(map(npz.rows, found.paths)) if found.source.filesystem is None else None
+    raw = _with_folders(found, FolderColumns(found.paths, found.folder, casting), batches, casting)
+    return _OpenedInput(raw.schema, rows, raw.batches, raw.notes)
+
+
+def _with_folders(
+    found: files.Files, folders: FolderColumns, read: Callable[[str], Iterator[Any]], casting: Casting
+) -> _OpenedInput:
+    def batches() -> Iterator[Any]:
+        for path in found.paths:
+            for number, batch in enumerate(read(path)):
+                yield folders.add(_batch(batch, number), path) if folders.fields else batch
+
     raw = _of_batches(batches(), casting)
-    return _OpenedInput(raw.schema, rows, raw.batches)
+    return _OpenedInput(raw.schema, raw.rows, raw.batches, lambda: folders.notes)

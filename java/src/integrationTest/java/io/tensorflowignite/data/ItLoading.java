@@ -136,6 +136,37 @@ public class ItLoading extends DataTest {
     }
   }
 
+  /** Two appends that have counted the same keys, one after the other and at the same time. */
+  @Test
+  @Category(Full.class)
+  public void aLoadWithoutAKeyColumnOverwritesNoRowOfAnother() throws Exception {
+    LoadCommand.Builder command =
+        into("grown").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(0);
+    put(
+        command,
+        new Schema(fields()),
+        2,
+        (root, batch) -> {
+          fill(root, batch * 10, 10);
+          if (batch == 1) {
+            Await.until("the load has begun", () -> ignite.cacheNames().contains("grown"));
+            assertFails(
+                FlightStatusCode.RESOURCE_EXHAUSTED,
+                "another load adds rows without a key column to cache grown at the same time",
+                "[code=LIMIT_EXCEEDED]",
+                () -> load(command.clone(), 1, 5));
+          }
+        });
+    assertFails(
+        FlightStatusCode.RESOURCE_EXHAUSTED,
+        "cache grown has a row with key 7, from which the load would count its keys",
+        "[code=LIMIT_EXCEEDED]",
+        () -> load(command.clone().setFirstKey(7), 1, 5));
+    assertEquals(rows(0, 20), read("grown"));
+    assertEquals(5, load(command.clone().setFirstKey(20), 1, 5));
+    assertEquals(25, read("grown").size());
+  }
+
   @Test
   public void aLoadThatIsRefusedLeavesNoCache() {
     Schema counts = new Schema(List.of(Field.nullable("n", new ArrowType.Int(64, false))));

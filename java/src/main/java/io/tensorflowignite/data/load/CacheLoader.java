@@ -34,12 +34,21 @@ public final class CacheLoader {
    */
   public LoadResult load(LoadCommand command, BatchSource batches, LongConsumer progress) {
     LoadPlan plan = new LoadPlan(command, batches.schema());
+    try (CountedKeys keys = CountedKeys.of(ignite, plan)) {
+      return load(plan, keys, batches, progress);
+    }
+  }
+
+  private LoadResult load(
+      LoadPlan plan, CountedKeys keys, BatchSource batches, LongConsumer progress) {
+    LoadCommand command = plan.command();
     Optional<LoadTarget> prepared = LoadTarget.prepare(ignite, schemas, store, plan);
     if (prepared.isEmpty()) {
       return LoadResult.getDefaultInstance();
     }
     LoadTarget target = prepared.get();
     try {
+      keys.requireNew(target);
       long rows = stream(plan, target, batches, progress);
       requireAll(plan, target, rows);
       LoadResult.Builder result = LoadResult.newBuilder().setRows(rows);
