@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import pytest
 from pyarrow import flight
@@ -68,14 +69,21 @@ def test_the_error_of_a_thin_port_names_the_thin_transport() -> None:
     assert "thin" not in str(translate(refused, "localhost:10820", "cache 'a' was not described"))
 
 
-def test_of_several_addresses_the_first_that_answers_is_called() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as silent:
+def test_of_several_addresses_the_first_that_answers_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "SECONDS_TO_CONNECT", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as frozen,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket() as silent,
+    ):
         silent.bind(("127.0.0.1", 0))
-        dead = f"127.0.0.1:{silent.getsockname()[1]}"
-        alive = f"127.0.0.1:{server.getsockname()[1]}"
-        assert resolve.first_answering([dead, alive]) == alive
-        with pytest.raises(errors.ConnectionFailedError, match=dead):
-            resolve.first_answering([dead, dead])
+        dead, accepting, alive = (f"127.0.0.1:{each.getsockname()[1]}" for each in (silent, frozen, server))
+        answering = threading.Thread(target=lambda: server.accept()[0].close())
+        answering.start()
+        assert resolve.first_answering([dead, accepting, alive]) == alive
+        answering.join()
+        with pytest.raises(errors.ConnectionFailedError, match=f"{dead}.*{accepting}"):
+            resolve.first_answering([dead, accepting])
 
 
 def test_a_host_is_the_same_place_by_any_of_its_names() -> None:
