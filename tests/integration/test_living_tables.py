@@ -152,3 +152,29 @@ def test_nodes_of_several_time_zones_refuse_days_and_name_their_zones(tmp_path: 
         with pytest.raises(errors.InvalidRequestError, match=zones):
             tfi.load("zoned_too", columns, address=cluster.address)
         assert sorted(tfi.read_table("zoned", columns=["id"], address=cluster.address)["id"].to_pylist()) == [1, 2]
+
+
+@pytest.mark.full
+def test_nodes_of_several_time_zones_compare_instants_with_instants_only() -> None:
+    noon = datetime.datetime(2020, 7, 2, 12)
+    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=America/Sao_Paulo"]) as cluster:
+        cluster.start_node(jvm_args=["-Duser.timezone=Asia/Tokyo"])
+        cluster.await_settled()
+        times = [noon + datetime.timedelta(minutes=minute) for minute in range(-600, 600)]
+        tfi.load("instants", {"id": list(range(1200)), "t": times}, key="id", partitions=16, address=cluster.address)
+
+        def select(where: str, *parameters: object) -> int:
+            return tfi.read_table(
+                "instants", where=where, parameters=list(parameters), address=cluster.address
+            ).num_rows
+
+        assert select("t > ?", noon.replace(tzinfo=datetime.timezone.utc)) == 599
+        assert select("id < ? AND t IS NOT NULL", 10) == 10
+        for where, parameters in (
+            ("t > ?", [noon]),
+            ("t > '2020-07-02 12:00:00'", []),
+            ("HOUR(t) = 12", []),
+            ("CAST(t AS DATE) = ?", ["2020-07-02"]),
+        ):
+            with pytest.raises(errors.InvalidRequestError, match=r"time zones: .*(Sao_Paulo.*Tokyo|Tokyo.*Sao_Paulo)"):
+                select(where, *parameters)
