@@ -9,9 +9,11 @@ import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import errors, task
+from tensorflow_ignite.data.transport import flight as transport
 from tensorflow_ignite.data.transport.flight import translate
 from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.addresses import same
+from tensorflow_ignite.v1 import data_pb2
 
 
 @pytest.mark.parametrize(
@@ -84,6 +86,29 @@ def test_of_several_addresses_the_first_that_answers_is_called(monkeypatch: pyte
         answering.join()
         with pytest.raises(errors.ConnectionFailedError, match=f"{dead}.*{accepting}"):
             resolve.first_answering([dead, accepting])
+
+
+@pytest.mark.parametrize(
+    ("reason", "attempts"),
+    [("connection attempt timed out before receiving SETTINGS frame", 2), ("Connection refused", 1)],
+)
+def test_a_node_that_accepts_connections_in_silence_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, reason: str, attempts: int
+) -> None:
+    failures = []
+
+    def describe(*_: object) -> str:
+        if failures:
+            return "description"
+        failures.append(errors.ConnectionFailedError(f"failed to connect to all addresses; last error: {reason}"))
+        raise failures[0]
+
+    monkeypatch.setattr(transport, "_describe", describe)
+    if attempts == 1:
+        with pytest.raises(errors.ConnectionFailedError, match=reason):
+            transport.describe("h:1", data_pb2.ReadCommand())
+    else:
+        assert transport.describe("h:1", data_pb2.ReadCommand()) == "description"
 
 
 def test_a_host_is_the_same_place_by_any_of_its_names() -> None:
