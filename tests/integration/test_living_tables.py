@@ -152,3 +152,48 @@ def test_nodes_of_several_time_zones_refuse_days_and_name_their_zones(tmp_path: 
         with pytest.raises(errors.InvalidRequestError, match=zones):
             tfi.load("zoned_too", columns, address=cluster.address)
         assert sorted(tfi.read_table("zoned", columns=["id"], address=cluster.address)["id"].to_pylist()) == [1, 2]
+
+
+@pytest.mark.full
+def test_nodes_of_several_time_zones_compare_instants_with_instants_only() -> None:
+    noon = datetime.datetime(2020, 7, 2, 12)
+    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=America/Sao_Paulo"]) as cluster:
+        cluster.start_node(jvm_args=["-Duser.timezone=Asia/Tokyo"])
+        cluster.await_settled()
+        times = [noon + datetime.timedelta(minutes=minute) for minute in range(-600, 600)]
+        tfi.load("instants", {"id": list(range(1200)), "t": times}, key="id", partitions=16, address=cluster.address)
+
+        def select(where: str, *parameters: Any) -> int:
+            table = tfi.read_table("instants", where=where, parameters=list(parameters), address=cluster.address)
+            return len(table)
+
+        assert select("t > ?", noon.replace(tzinfo=datetime.timezone.utc)) == 599
+        assert select("id < ? AND t IS NOT NULL", 10) == 10
+        for where, parameters in (
+            ("t > ?", [noon]),
+            ("t > '2020-07-02 12:00:00'", []),
+            ("HOUR(t) = 12", []),
+            ("CAST(t AS DATE) = ?", ["2020-07-02"]),
+        ):
+            with pytest.raises(errors.InvalidRequestError, match=r"time zones: .*(Sao_Paulo.*Tokyo|Tokyo.*Sao_Paulo)"):
+                select(where, *parameters)
+
+
+@pytest.mark.full
+def test_days_before_1582_are_those_of_sql_and_others_are_rows_that_do_not_fit(
+    cluster: LocalCluster, sql: Client
+) -> None:
+    old = [datetime.datetime(1500, 3, 10, 12, 30), datetime.datetime(1582, 10, 15)]
+    loaded = pa.table({"id": range(len(old)), "t": pa.array(old, pa.timestamp("us"))})
+    tfi.load("old_times", loaded, key="id", partitions=PARTITIONS, address=cluster.address)
+    table = tfi.read_table("old_times", address=cluster.address)
+    assert sorted(time.replace(tzinfo=None) for time in table["t"].to_pylist()) == old
+    days = tfi.read_table("old_times", sql="SELECT DAY_OF_MONTH(t) AS d FROM OldTimes", address=cluster.address)
+    assert sorted(days["d"].to_pylist()) == [10, 15]
+
+    sql.sql('CREATE TABLE Leap (id INT PRIMARY KEY, d DATE) WITH "CACHE_NAME=leap"')
+    sql.sql("INSERT INTO Leap (id, d) VALUES (1, '1500-02-29'), (2, '1500-03-10')")
+    with pytest.raises(errors.RowMismatchError, match=r"1500-02-29, a day that only the Julian calendar has"):
+        tfi.read_table("leap", address=cluster.address)
+    fitting = tfi.batches("leap", batch_size=2, on_mismatch="skip", address=cluster.address)
+    assert sum(len(batch["D"]) for batch in fitting) == 1

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import pytest
 from pyarrow import flight
 
 from tensorflow_ignite import errors, task
+from tensorflow_ignite.data.transport import flight as transport
 from tensorflow_ignite.data.transport.flight import translate
 from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.addresses import same
+from tensorflow_ignite.v1 import data_pb2
 
 
 @pytest.mark.parametrize(
@@ -68,14 +71,44 @@ def test_the_error_of_a_thin_port_names_the_thin_transport() -> None:
     assert "thin" not in str(translate(refused, "localhost:10820", "cache 'a' was not described"))
 
 
-def test_of_several_addresses_the_first_that_answers_is_called() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as silent:
+def test_of_several_addresses_the_first_that_answers_is_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "SECONDS_TO_CONNECT", 0.5)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as frozen,
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.socket() as silent,
+    ):
         silent.bind(("127.0.0.1", 0))
-        dead = f"127.0.0.1:{silent.getsockname()[1]}"
-        alive = f"127.0.0.1:{server.getsockname()[1]}"
-        assert resolve.first_answering([dead, alive]) == alive
-        with pytest.raises(errors.ConnectionFailedError, match=dead):
-            resolve.first_answering([dead, dead])
+        dead, accepting, alive = (f"127.0.0.1:{each.getsockname()[1]}" for each in (silent, frozen, server))
+        answering = threading.Thread(target=lambda: server.accept()[0].close())
+        answering.start()
+        assert resolve.first_answering([dead, accepting, alive]) == alive
+        answering.join()
+        with pytest.raises(errors.ConnectionFailedError, match=f"{dead}.*{accepting}"):
+            resolve.first_answering([dead, accepting])
+
+
+@pytest.mark.parametrize(
+    ("reason", "attempts"),
+    [("connection attempt timed out before receiving SETTINGS frame", 2), ("Connection refused", 1)],
+)
+def test_a_node_that_accepts_connections_in_silence_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, reason: str, attempts: int
+) -> None:
+    failures = []
+
+    def describe(*_: object) -> str:
+        if failures:
+            return "description"
+        failures.append(errors.ConnectionFailedError(f"failed to connect to all addresses; last error: {reason}"))
+        raise failures[0]
+
+    monkeypatch.setattr(transport, "_describe", describe)
+    if attempts == 1:
+        with pytest.raises(errors.ConnectionFailedError, match=reason):
+            transport.describe("h:1", data_pb2.ReadCommand())
+    else:
+        assert transport.describe("h:1", data_pb2.ReadCommand()) == "description"
 
 
 def test_a_host_is_the_same_place_by_any_of_its_names() -> None:

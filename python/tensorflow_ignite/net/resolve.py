@@ -100,24 +100,26 @@ def node(address: str | None) -> str:
 
 
 def first_answering(candidates: Sequence[str]) -> str:
-    """Returns the first address that accepts a connection; a single address is not tried.
+    """Returns the first address where a node answers; a single address is not tried.
+
+    The system accepts connections for a node that is frozen, so a connection alone is no answer.
 
     Raises:
-        ConnectionFailedError: None of several nodes accepts a connection.
+        ConnectionFailedError: None of several nodes answers.
     """
     if len(candidates) == 1:
         return candidates[0]
     failures = []
     for candidate in candidates:
         try:
-            sockets.connect(candidate, SECONDS_TO_CONNECT).close()
+            sockets.await_answer(candidate, SECONDS_TO_CONNECT)
         except OSError as error:
             failures.append(f"{candidate} ({error})")
         else:
             return candidate
     raise ConnectionFailedError(
-        f"no node answers at {', '.join(failures)}. Each has {SECONDS_TO_CONNECT:.0f} s to accept a connection. Check "
-        f"that a node runs and give its address: address=, or {ADDRESS_VARIABLE}=HOST:PORT"
+        f"no node answers at {', '.join(failures)}. Each has {SECONDS_TO_CONNECT:.0f} s to accept a connection "
+        f"and as long to answer. Check that a node runs and give its address: address=, or {ADDRESS_VARIABLE}=HOST:PORT"
     )
 
 

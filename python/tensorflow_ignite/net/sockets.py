@@ -6,6 +6,9 @@ import socket
 
 from tensorflow_ignite.net.addresses import host_of
 
+#: The first bytes of a client of HTTP/2, and its empty settings.
+_HTTP2_CLIENT = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+
 
 def connect(address: str, seconds: float) -> socket.socket:
     """Opens a connection.
@@ -18,6 +21,24 @@ def connect(address: str, seconds: float) -> socket.socket:
         OSError: The address cannot be reached.
     """
     return socket.create_connection((host_of(address), int(address.rpartition(":")[2])), seconds)
+
+
+def await_answer(address: str, seconds: float) -> None:
+    """Returns when a program answers the beginning of HTTP/2, also if it is an end of the connection, as with TLS.
+
+    Args:
+        address: ``host:port``.
+        seconds: Timeout of the connection attempt, and of the answer.
+
+    Raises:
+        OSError: The address cannot be reached, or nothing answers.
+    """
+    with connect(address, seconds) as connection:
+        connection.sendall(_HTTP2_CLIENT)
+        try:
+            connection.recv(1)
+        except ConnectionError:
+            return
 
 
 def connect_for_rows(address: str, port: int, seconds: float) -> socket.socket:

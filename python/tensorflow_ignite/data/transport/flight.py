@@ -107,9 +107,9 @@ def describe(
 
 
 def _has_broken(error: errors.ConnectionFailedError) -> bool:
-    """Whether the connection had been open; a program that closes it at once is no node."""
+    """Whether the connection had been open, or is without an answer; a program that closes it at once is no node."""
     reason = str(error.__cause__ or error)
-    return bool(_BROKEN.search(reason)) and "failed to connect" not in reason
+    return _SILENT in reason or (bool(_BROKEN.search(reason)) and "failed to connect" not in reason)
 
 
 def _describe(address: str, command: data_pb2.ReadCommand, credentials: Credentials | None) -> Description:
@@ -481,6 +481,8 @@ def _connection(
 _BROKEN = re.compile(
     r"Stream removed|ping timeout|[Kk]eepalive|Connection reset|Socket closed|Broken pipe|End of TCP stream|GOAWAY"
 )
+# What it says when the system has accepted a connection, and the node has sent nothing.
+_SILENT = "timed out before receiving SETTINGS frame"
 _CODED = re.compile(r"(?:with message: )?(?P<text>(?:(?!with message: ).)*? \[code=[A-Z_]+\])", re.DOTALL)
 
 

@@ -310,7 +310,7 @@ public class ItLoading extends DataTest {
 
   private static Set<Thread> threadsThatWrite() {
     return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().startsWith("data-streamer-stripe"))
+        .filter(thread -> thread.getName().startsWith("sys-stripe"))
         .collect(Collectors.toSet());
   }
 

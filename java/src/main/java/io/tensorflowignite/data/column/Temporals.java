@@ -2,18 +2,23 @@ package io.tensorflowignite.data.column;
 
 import java.sql.Time;
 import java.sql.Timestamp;
+import java.time.DateTimeException;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.ZoneId;
+import java.util.Calendar;
 import java.util.Date;
+import java.util.GregorianCalendar;
+import java.util.Locale;
 import java.util.TimeZone;
 import org.apache.arrow.vector.types.TimeUnit;
 
 /**
  * Converts Ignite's dates and times to Arrow's numbers and back. java.util.Date and Timestamp are
  * instants; java.sql's Date and Time are the day and the time of day in this JVM's time zone, as in
- * SQL.
+ * SQL. Before 15 October 1582 java.sql's classes have the days of the Julian calendar, which SQL
+ * shows, and Arrow those of the Gregorian one: a day keeps its year, month and day of the month.
  */
 public final class Temporals {
   private static final long DAY_MILLIS = 86_400_000;
@@ -21,6 +26,11 @@ public final class Temporals {
 
   /** From this instant on, the time zone's offset gives the same day as Java's calendars. */
   private static final long MILLIS_OF_1900 = -2_208_988_800_000L;
+
+  /** The start of 15 October 1582, from which on Java's calendar is the Gregorian one. */
+  private static final long MILLIS_OF_GREGORIAN = -12_219_292_800_000L;
+
+  private static final TimeZone UTC = TimeZone.getTimeZone("UTC");
 
   private Temporals() {}
 
@@ -39,7 +49,7 @@ public final class Temporals {
   }
 
   public static long since1970(Date instant, TimeUnit unit) throws MismatchException {
-    long millis = instant.getTime();
+    long millis = instant instanceof Timestamp ? toGregorian(instant.getTime()) : instant.getTime();
     long seconds = Math.floorDiv(millis, 1000L);
     long nanos =
         instant instanceof Timestamp
@@ -69,7 +79,7 @@ public final class Temporals {
 
   public static Timestamp timestamp(long since1970, TimeUnit unit) throws MismatchException {
     long perSecond = perSecond(unit);
-    Timestamp instant = new Timestamp(millis(Math.floorDiv(since1970, perSecond)));
+    Timestamp instant = new Timestamp(fromGregorian(millis(Math.floorDiv(since1970, perSecond))));
     instant.setNanos((int) (Math.floorMod(since1970, perSecond) * (NANOS / perSecond)));
     return instant;
   }
@@ -82,13 +92,73 @@ public final class Temporals {
     }
   }
 
+  /** The instant with the same year, month, day and time in UTC in the Gregorian calendar. */
+  private static long toGregorian(long millis) throws MismatchException {
+    if (millis >= MILLIS_OF_GREGORIAN) {
+      return millis;
+    }
+    GregorianCalendar julian = new GregorianCalendar(UTC, Locale.ROOT);
+    julian.setTimeInMillis(millis);
+    int year = julian.get(Calendar.YEAR);
+    int month = julian.get(Calendar.MONTH) + 1;
+    int day = julian.get(Calendar.DAY_OF_MONTH);
+    int signed = julian.get(Calendar.ERA) == GregorianCalendar.AD ? year : 1 - year;
+    try {
+      long days = LocalDate.of(signed, month, day).toEpochDay();
+      return Math.addExact(Math.multiplyExact(days, DAY_MILLIS), Math.floorMod(millis, DAY_MILLIS));
+    } catch (DateTimeException missing) {
+      throw notGregorian(String.format("%04d-%02d-%02d", signed, month, day));
+    } catch (ArithmeticException overflow) {
+      throw new MismatchException("is " + millis + " ms, which 64 bits do not hold as a day");
+    }
+  }
+
+  /** The reverse. */
+  private static long fromGregorian(long millis) throws MismatchException {
+    if (millis >= MILLIS_OF_GREGORIAN) {
+      return millis;
+    }
+    LocalDate day = LocalDate.ofEpochDay(Math.floorDiv(millis, DAY_MILLIS));
+    int year = day.getYear();
+    GregorianCalendar julian = new GregorianCalendar(UTC, Locale.ROOT);
+    julian.clear();
+    julian.set(Calendar.ERA, year > 0 ? GregorianCalendar.AD : GregorianCalendar.BC);
+    julian.set(year > 0 ? year : 1 - year, day.getMonthValue() - 1, day.getDayOfMonth());
+    long instant = julian.getTimeInMillis() + Math.floorMod(millis, DAY_MILLIS);
+    if (instant >= MILLIS_OF_GREGORIAN) {
+      throw notJulian(day);
+    }
+    return instant;
+  }
+
+  private static MismatchException notGregorian(String day) {
+    return new MismatchException(
+        "is "
+            + day
+            + ", a day that only the Julian calendar has; Arrow has those of the Gregorian"
+            + " calendar");
+  }
+
+  private static MismatchException notJulian(LocalDate day) {
+    return new MismatchException(
+        "is "
+            + day
+            + ", a day that Java's calendar does not have: in 1582 the 4th of October was"
+            + " followed by the 15th (schema= with int32 or string loads it)");
+  }
+
   /** Days since 1970. */
-  public static int day(Date date) {
+  public static int day(Date date) throws MismatchException {
     long millis = date.getTime();
     if (millis >= MILLIS_OF_1900) {
       return (int) Math.floorDiv(local(millis), DAY_MILLIS);
     }
-    return (int) new java.sql.Date(millis).toLocalDate().toEpochDay();
+    java.sql.Date day = new java.sql.Date(millis);
+    try {
+      return (int) day.toLocalDate().toEpochDay();
+    } catch (DateTimeException missing) {
+      throw notGregorian(day.toString());
+    }
   }
 
   /** A day as Java has it; its calendar leaves out the days of 5 to 14 October 1582. */
@@ -96,11 +166,7 @@ public final class Temporals {
     LocalDate day = LocalDate.ofEpochDay(daysSince1970);
     java.sql.Date date = java.sql.Date.valueOf(day);
     if (!date.toLocalDate().equals(day)) {
-      throw new MismatchException(
-          "is "
-              + day
-              + ", a day that Java's calendar does not have: in 1582 the 4th of October was"
-              + " followed by the 15th (schema= with int32 or string loads it)");
+      throw notJulian(day);
     }
     return date;
   }

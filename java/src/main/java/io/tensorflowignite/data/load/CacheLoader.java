@@ -106,8 +106,8 @@ public final class CacheLoader {
   }
 
   /**
-   * Requires that a new cache holds every row. Ignite's streamer leaves out a row whose key is in
-   * the cache, and may lose rows of a new cache while other caches are created or removed.
+   * Requires that a new cache holds every row: a row replaces another one with the same key, and a
+   * node without backups may have ended.
    */
   private static void requireAll(LoadPlan plan, LoadTarget target, long rows) {
     if (!target.isNew()) {

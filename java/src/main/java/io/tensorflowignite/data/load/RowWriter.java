@@ -4,7 +4,6 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
-import com.google.common.base.Throwables;
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -42,11 +41,6 @@ final class RowWriter {
   private static final long WAIT_MILLIS = 20;
   private static final long MAX_WAIT_SECONDS = 30;
 
-  /** Ignite's own limit, {@code DataStreamerImpl.DFLT_MAX_REMAP_CNT}, and its message. */
-  private static final int MAX_REMAPS = 32;
-
-  private static final String TOO_MANY_REMAPS = "too many remaps";
-
   private static final ThreadFactory THREADS =
       new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-load-%d").setDaemon(true).build();
 
@@ -77,10 +71,7 @@ final class RowWriter {
     boolean isAtomic =
         cache.getConfiguration(CacheConfiguration.class).getAtomicityMode()
             == CacheAtomicityMode.ATOMIC;
-    // In a transactional cache, an operation of several rows waits for the locks of all.
-    return plan.command().getLike().isEmpty() || !isAtomic
-        ? new StreamedChunks(ignite.dataStreamer(target.cache()), !target.isNew(), this::failed)
-        : new PutChunks(cache);
+    return isAtomic ? new PutChunks(cache, this::failed) : new PutRows(cache);
   }
 
   /** Number of rows so far. */
@@ -116,6 +107,10 @@ final class RowWriter {
       throw error;
     }
     rows += count;
+    if (!target.isNew()) {
+      // The same key may occur in the next batch: its later row is the one that stays.
+      chunks.flush();
+    }
     requireNoFailure();
   }
 
@@ -242,16 +237,6 @@ final class RowWriter {
   }
 
   private TensorFlowIgniteException notWritten(Throwable error) {
-    if (Throwables.getStackTraceAsString(error).contains(TOO_MANY_REMAPS)) {
-      return new TensorFlowIgniteException(
-          ERROR_CODE_LIMIT_EXCEEDED,
-          String.format(
-              "rows could not be written into cache %s: nodes or caches were added or removed at"
-                  + " least %d times while Ignite sent these rows. Ignite sends rows again after"
-                  + " each such change, at most %d times. Load again when other loads have ended",
-              target.cache(), MAX_REMAPS, MAX_REMAPS),
-          error);
-    }
     return new TensorFlowIgniteException(
         ERROR_CODE_INTERNAL_ERROR,
         String.format(

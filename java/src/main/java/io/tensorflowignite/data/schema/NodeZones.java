@@ -3,12 +3,14 @@ package io.tensorflowignite.data.schema;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import java.time.ZoneOffset;
 import java.time.zone.ZoneRules;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TimeZone;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -22,6 +24,13 @@ import org.apache.ignite.internal.IgniteEx;
  */
 public final class NodeZones {
   private static final String ATTRIBUTE = "tensorflow.ignite.timeZone";
+
+  private static final String REMEDY =
+      "Compare the column of TIMESTAMPs with a parameter that has a time zone, such as"
+          + " datetime(2020, 7, 2, tzinfo=timezone.utc), or start all nodes with"
+          + " -Duser.timezone=UTC";
+
+  private static final AtomicBoolean warned = new AtomicBoolean();
 
   private NodeZones() {}
 
@@ -40,7 +49,7 @@ public final class NodeZones {
     columns.stream()
         .filter(NodeZones::depends)
         .findFirst()
-        .ifPresent(column -> requireOne(cache, column.getName(), nodes));
+        .ifPresent(column -> requireOneOfColumn(cache, column.getName(), nodes));
   }
 
   /**
@@ -59,10 +68,45 @@ public final class NodeZones {
                     || java.sql.Time.class.getName().equals(column.getValue()))
         .filter(column -> text.contains(column.getKey()) || text.contains("*"))
         .findFirst()
-        .ifPresent(column -> requireOne(cache, column.getKey(), nodes));
+        .ifPresent(column -> requireOneOfColumn(cache, column.getKey(), nodes));
   }
 
-  private static void requireOne(String cache, String column, Collection<ClusterNode> nodes) {
+  /**
+   * Throws if nodes have different time zones: SQL computes a part of a statement in those zones.
+   * Warns once if they have one zone that is not UTC, in which reading shows instants.
+   *
+   * @param part the part of the statement
+   */
+  public static void requireOneOfPart(Ignite ignite, String cache, String part) {
+    requireOne(
+        ignite.cluster().forDataNodes(cache).nodes(),
+        "cache " + cache + ": the result of " + part + " depends on the time zone",
+        "SQL computes it in the time zone of each node, so each node would have other rows. "
+            + REMEDY);
+    String zone = TimeZone.getDefault().getID();
+    if (!rules(zone).equals(ZoneOffset.UTC.getRules()) && !warned.getAndSet(true)) {
+      ignite
+          .log()
+          .getLogger(NodeZones.class)
+          .warning(
+              String.format(
+                  "cache %s: SQL computes %s in the time zone of this node, %s, but reading shows"
+                      + " TIMESTAMPs in UTC. %s. This warning comes once.",
+                  cache, part, zone, REMEDY));
+    }
+  }
+
+  private static void requireOneOfColumn(
+      String cache, String column, Collection<ClusterNode> nodes) {
+    requireOne(
+        nodes,
+        "cache " + cache + ": column " + column + " holds days or times of day",
+        "Ignite stores such values as instants in the time zone of the node that writes them, so"
+            + " each node would send other ones. Start all nodes with one time zone, such as"
+            + " -Duser.timezone=UTC, or leave the column out (columns=[...])");
+  }
+
+  private static void requireOne(Collection<ClusterNode> nodes, String what, String rule) {
     Map<String, String> zones = new TreeMap<>();
     for (ClusterNode node : nodes) {
       String zone = node.attribute(ATTRIBUTE);
@@ -73,15 +117,12 @@ public final class NodeZones {
     if (zones.values().stream().map(NodeZones::rules).distinct().count() > 1) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
-          "cache %s: column %s holds days or times of day, and its nodes have different time zones:"
-              + " %s. Ignite stores such values as instants in the time zone of the node that"
-              + " writes them, so each node would send other ones. Start all nodes with one time"
-              + " zone, such as -Duser.timezone=UTC, or leave the column out (columns=[...])",
-          cache,
-          column,
+          "%s, and its nodes have different time zones: %s. %s",
+          what,
           zones.entrySet().stream()
               .map(node -> node.getKey() + " has " + node.getValue())
-              .collect(Collectors.joining(", ")));
+              .collect(Collectors.joining(", ")),
+          rule);
     }
   }
 

@@ -89,7 +89,9 @@ final class AggregateRules implements Clause {
         return Operand.number();
       case "MIN":
       case "MAX":
-        return Operand.of(value.kind(), value.characters(), value.rows());
+        return value.isInstant()
+            ? value
+            : Operand.of(value.kind(), value.characters(), value.rows());
       default:
         SqlMixing.arithmetic(call, '+');
         if (name.equals("AVG")) {

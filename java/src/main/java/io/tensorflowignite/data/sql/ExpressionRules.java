@@ -347,6 +347,9 @@ final class ExpressionRules {
   /** A function with its checked arguments. */
   FunctionCall call(Expression expression, String name, List<Operand> operands) {
     FunctionCall call = new FunctionCall(text, expression, name, operands);
+    if (ZoneRules.dependsOnZone(expression, name, operands)) {
+      values.dependsOnZone(expression);
+    }
     if (operands.stream().anyMatch(operand -> operand.kind() == Operand.Kind.OBJECT)) {
       throw call.refused(
           "it uses an object",

@@ -51,6 +51,9 @@ final class Operand {
           "java.time.LocalTime",
           "java.time.LocalDateTime");
 
+  private static final Set<String> INSTANTS = Set.of("java.sql.Timestamp", "java.util.Date");
+  private static final Operand INSTANT = of(Kind.OTHER, FIXED, 0);
+
   private final Kind kind;
   private final long characters;
   private final long rows;
@@ -121,6 +124,9 @@ final class Operand {
     if (NUMBERS.stream().anyMatch(number -> number.getName().equals(type))) {
       return number();
     }
+    if (INSTANTS.contains(type)) {
+      return INSTANT;
+    }
     if (DATES.contains(type)) {
       return other();
     }
@@ -147,6 +153,11 @@ final class Operand {
 
   Kind kind() {
     return kind;
+  }
+
+  /** Whether it is the value of a column of instants, which SQL shows in the node's time zone. */
+  boolean isInstant() {
+    return this == INSTANT;
   }
 
   boolean isNumber() {

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.sql;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * A checked condition or SELECT, as the statements that Ignite runs. They are written from the
@@ -16,6 +17,7 @@ public final class RowSelect {
   private final List<SelectColumn> columns;
   private final int parametersInColumns;
   private final int parameters;
+  private final String zoned;
 
   RowSelect(
       String text,
@@ -23,18 +25,24 @@ public final class RowSelect {
       Source source,
       List<SelectColumn> columns,
       int parametersInColumns,
-      int parameters) {
+      StatementValues values) {
     this.text = text;
     this.selected = selected;
     this.source = source;
     this.columns = columns;
     this.parametersInColumns = parametersInColumns;
-    this.parameters = parameters;
+    parameters = values.used();
+    zoned = values.zoned();
   }
 
   /** The user's argument and its text, for errors. */
   public String text() {
     return text;
+  }
+
+  /** A part whose result depends on the node's time zone. */
+  public Optional<String> zoned() {
+    return Optional.ofNullable(zoned);
   }
 
   /** The statement that reads the rows; the last column is the key. */

@@ -56,7 +56,7 @@ final class SelectRules {
         RowSelect.Source.ofTable(" FROM " + table.quoted() + " WHERE " + condition),
         List.of(),
         0,
-        values.used());
+        values);
   }
 
   /** The rows of a SELECT over one table. */
@@ -108,7 +108,7 @@ final class SelectRules {
         source(groups, clauses.toString(), joins.keySet()),
         columns.columns(),
         inColumns,
-        values.used());
+        values);
   }
 
   private RowSelect.Source source(

@@ -92,6 +92,7 @@ public final class SqlSource {
                 sql,
                 parameters);
     select.requireParameters(parameters.length);
+    select.zoned().ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
     return Optional.of(new SqlSource(ignite, localNode, cache, select, parameters));
   }
 

@@ -16,6 +16,7 @@ final class StatementValues {
   private final String text;
   private final Object[] parameters;
   private int used;
+  private String zoned;
   private long made;
 
   /**
@@ -41,6 +42,16 @@ final class StatementValues {
   Operand nextParameter() {
     used++;
     return used <= parameters.length ? Operand.parameter(parameters[used - 1]) : Operand.other();
+  }
+
+  /** A part of the statement has other results in other time zones. */
+  void dependsOnZone(Expression part) {
+    zoned = zoned == null ? SqlErrors.shown(part) : zoned;
+  }
+
+  /** The first part that has other results in other time zones; null: none has. */
+  String zoned() {
+    return zoned;
   }
 
   /** Adds a new value to those that the statement makes. */
