@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.train import row_steps
 
 pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
@@ -143,3 +145,35 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
         assert "Give adapt the dataset before its cache()" in errors["cache"]
     assert [errors["order"][:60] for errors in (found[0], found[2])] == ["", ""]
     assert "All workers let the same layers learn, in the same order" in found[1]["order"]
+    assert [errors["name"] for errors in (found[0], found[2])] == ["", ""]
+    assert "lets layer 'second' learn as call 2 of adapt, and worker 0 layer 'first'" in found[1]["name"]
+    assert [errors["column"] for errors in (found[0], found[2])] == ["", ""]
+    assert "from other rows" in found[1]["column"]
+    assert "[3,1]" in found[0]["failed"]
+    for errors in found[1:]:
+        assert errors["failed"].startswith("layer 'fails' could not learn on worker 0, which does so for all workers")
+        assert "InvalidArgumentError" in errors["failed"]
+
+
+@pytest.mark.full
+def test_the_steps_before_adapt_are_the_same_in_each_process_and_others_for_other_rows() -> None:
+    import tensorflow as tf
+
+    rows = tf.data.Dataset.range(8).map(lambda x: {"a": x, "b": -x}).batch(2)
+
+    def of_column(name: str) -> list[str]:
+        return row_steps.steps_of(rows.map(lambda row: tf.cast(row[name], tf.float32)[:, None]))
+
+    def of_all(names: Sequence[str]) -> list[str]:
+        # Python makes the operations in this order.
+        return row_steps.steps_of(rows.map(lambda row: {name: row[name] * 2 for name in names}))
+
+    assert of_column("a") == of_column("a") != of_column("b")
+    assert of_all(["a", "b"]) == of_all(["b", "a"])
+    base = row_steps.steps_of(rows)
+    assert base == row_steps.steps_of(rows.prefetch(1))
+    different = [rows.take(1), rows.take(2), rows.skip(1), rows.filter(lambda row: row["a"][0] > 3)]
+    different += [rows.map(lambda row: row["a"][:1]), rows.map(lambda row: row["a"][1:])]
+    texts = [base, *map(row_steps.steps_of, different)]
+    assert len({str(text) for text in texts}) == len(texts)
+    assert row_steps.steps_of(np.zeros(3)) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from types import SimpleNamespace
 from typing import Any, Protocol
 
@@ -76,12 +77,18 @@ def copy_of(layer: _Layer) -> _Layer:
 
 
 def identity(layer: _Layer) -> str:
-    """Identifies the class and the options of a layer, without its name."""
+    """Identifies the class and the options of a layer, and the name that a script has given to it."""
     config = {name: value for name, value in _options(layer).items() if name != "name"}
     kind = type(layer)
-    return (
-        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__} {json.dumps(config, sort_keys=True, default=_plain)}"
-    )
+    options = json.dumps(config, sort_keys=True, default=_plain)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__} {_given_name(layer)!r} {options}"
+
+
+def _given_name(layer: _Layer) -> str:
+    """The name of a layer; empty: Keras has named it after its class, with another number in each process."""
+    name = str(getattr(layer, "name", None) or "")
+    is_automatic = re.fullmatch(rf"{type(layer).__name__.lower()}\d*", name.lower().replace("_", ""))
+    return "" if is_automatic else name
 
 
 def digest(layer: _Layer) -> bytes:

@@ -30,7 +30,7 @@ def attempted(name: str, call: Callable[[], Any]) -> None:
     try:
         call()
         errors[name] = ""
-    except tfi.errors.TensorFlowIgniteError as error:
+    except Exception as error:
         errors[name] = str(error)
 
 
@@ -66,6 +66,15 @@ rows = tfi.dataset(here.cache).batch(64).map(lambda row: row["x"][:, None])
 with strategy.scope():
     bins = keras.layers.Discretization(num_bins=3 if here.index == 1 else 4, name="bins")
 attempted("order", lambda: tfi.train.adapt(bins, rows))
+named = keras.layers.Normalization(name="second" if here.index == 1 else "first")
+attempted("name", lambda: tfi.train.adapt(named, rows))
+column = "y" if here.index == 1 else "x"
+of_column = (
+    tfi.dataset(here.cache, columns=["x", "y"]).batch(64).map(lambda row: tf.cast(row[column], tf.float32)[:, None])
+)
+attempted("column", lambda: keras.layers.Normalization().adapt(of_column))
+# Only the first worker reads the rows, and finds that there are not three in a batch.
+attempted("failed", lambda: keras.layers.Normalization(name="fails").adapt(rows.map(lambda x: tf.reshape(x, [3, 1]))))
 with strategy.scope():
     shared = keras.layers.Normalization(name="shared")
     tfi.train.adapt(shared, X * (own + 3))
