@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
-from tensorflow_ignite.train import row_steps
+from tensorflow_ignite.train import layer_state, row_steps
 
 pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
@@ -141,6 +142,8 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
         assert "is not equal on all workers" in errors["variable"]
         # That of the first worker.
         assert errors["shared"] == "3.0"
+        # Of all rows.
+        assert errors["maximum"] == f"{X.max()} {X.mean():.1f}"
         assert "with exact=True" in errors["exact"]
         assert "Give adapt the dataset before its cache()" in errors["cache"]
     assert [errors["order"][:60] for errors in (found[0], found[2])] == ["", ""]
@@ -177,3 +180,20 @@ def test_the_steps_before_adapt_are_the_same_in_each_process_and_others_for_othe
     texts = [base, *map(row_steps.steps_of, different)]
     assert len({str(text) for text in texts}) == len(texts)
     assert row_steps.steps_of(np.zeros(3)) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_a_copy_of_a_layer_of_a_script_has_the_arguments_that_its_config_leaves_out(library: str) -> None:
+    layers: Any = importlib.import_module(library).layers
+
+    class WithPrefix(layers.StringLookup):  # type: ignore[misc]
+        def __init__(self, prefix: str, **options: Any) -> None:
+            super().__init__(**options)
+            self.prefix = prefix
+
+    made = WithPrefix("a", max_tokens=9)
+    copied = layer_state.copy_of(made)
+    assert (copied.prefix, copied.max_tokens, copied.name) == ("a", 9, made.name)
+    assert layer_state.identity(made) == layer_state.identity(WithPrefix("a", max_tokens=9))
+    assert layer_state.identity(made) != layer_state.identity(WithPrefix("b", max_tokens=9))

@@ -66,7 +66,7 @@ def learn_from_any(layer: Any, rows: Any) -> None:
         )
     token = _is_for_all.set(True)
     try:
-        if hasattr(layer, "preprocessors") or layer_state.is_of_keras(layer):
+        if hasattr(layer, "preprocessors") or (layer_state.is_of_keras(layer) and not layer_state.has_own_state(layer)):
             layer.adapt(rows)
         else:
             _adapt(type(layer).adapt, layer, rows, (), {})
@@ -83,6 +83,7 @@ def correct_layer(module: ModuleType, name: str) -> None:
     """
     kind: Any = getattr(module, name)
     original = kind.adapt
+    layer_state.note_arguments(kind)
 
     @functools.wraps(original)
     def adapt(self: Any, data: Any, *arguments: Any, **named: Any) -> Any:
@@ -137,6 +138,8 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
             result = _within(lambda: original(layer, rows, *arguments, **named))
         equal_state.note_adapted(layer)
         return result
+    if not _is_for_all.get() or not layer_state.has_own_state(layer):
+        _warn_of_own_adapt(here, layer)
     place, number = fits.next_adapted()
     file = AdaptedFile(here, find_directory(None), place)
     # In the job's own files: it is over with the attempt.
@@ -154,6 +157,18 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
     if hasattr(layer, "_is_adapted"):
         layer._is_adapted = True
     return None
+
+
+def _warn_of_own_adapt(here: Task, layer: Any) -> None:
+    """A script's own `adapt` has called that of Keras: what it does besides, it does on each worker alone."""
+    if layer_state.has_own_adapt(layer) and here.num_workers > 1:
+        _log.warning(
+            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get what the adapt of Keras learns. "
+            "What the layer reads from the rows by itself are those of this worker, and differs on each. If it "
+            "learns so, give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
+            layer_state.name_of(layer),
+            type(layer).__name__,
+        )
 
 
 class _Identity:
