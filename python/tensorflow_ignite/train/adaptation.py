@@ -153,6 +153,7 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
     else:
         state = _await_training(here, file, identity)
     layer_state.put(layer, state)
+    equal_state.note_adapted(layer)
     if hasattr(layer, "_is_adapted"):
         layer._is_adapted = True
     return None
