@@ -102,6 +102,8 @@ def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.padding").watch_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.fit_input").correct_keras3(trainer)
+    # The last change of its steps: it knows the step of a training by the method of the model.
+    importlib.import_module("tensorflow_ignite.train.batch_statistics").correct_steps(trainer)
 
 
 def _correct_epochs(epoch_iterator: ModuleType) -> None:
@@ -124,6 +126,10 @@ def _correct_data_of_keras(tf_dataset_adapter: ModuleType) -> None:
 
 def _correct_inputs_of_keras(functional: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.empty_batches").correct(functional)
+
+
+def _correct_batch_normalization(batch_normalization: ModuleType) -> None:
+    importlib.import_module("tensorflow_ignite.train.batch_statistics").correct_layer(batch_normalization)
 
 
 def _watch_callbacks(callbacks: ModuleType) -> None:
@@ -170,6 +176,7 @@ after_import.call("keras.src.backend.tensorflow.trainer", _correct_keras)
 after_import.call("keras.src.backend.tensorflow.core", _correct_variables)
 after_import.call("keras.src.trainers.epoch_iterator", _correct_epochs)
 after_import.call("keras.src.models.functional", _correct_inputs_of_keras)
+after_import.call("keras.src.layers.normalization.batch_normalization", _correct_batch_normalization)
 after_import.call("keras.src.callbacks.callback_list", _watch_callbacks)
 after_import.call("tf_keras.src.callbacks", _watch_callbacks)
 after_import.call("keras.src.trainers.data_adapters.tf_dataset_adapter", _correct_data_of_keras)

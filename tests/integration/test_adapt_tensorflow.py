@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.train import layer_state, row_steps
 
 pytest.importorskip("tensorflow")
 pytest.importorskip("keras")
@@ -139,7 +142,58 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
         assert "is not equal on all workers" in errors["variable"]
         # That of the first worker.
         assert errors["shared"] == "3.0"
+        # Of all rows.
+        assert errors["maximum"] == f"{X.max()} {X.mean():.1f}"
         assert "with exact=True" in errors["exact"]
         assert "Give adapt the dataset before its cache()" in errors["cache"]
     assert [errors["order"][:60] for errors in (found[0], found[2])] == ["", ""]
     assert "All workers let the same layers learn, in the same order" in found[1]["order"]
+    assert [errors["name"] for errors in (found[0], found[2])] == ["", ""]
+    assert "lets layer 'second' learn as call 2 of adapt, and worker 0 layer 'first'" in found[1]["name"]
+    assert [errors["column"] for errors in (found[0], found[2])] == ["", ""]
+    assert "from other rows" in found[1]["column"]
+    assert "[3,1]" in found[0]["failed"]
+    for errors in found[1:]:
+        assert errors["failed"].startswith("layer 'fails' could not learn on worker 0, which does so for all workers")
+        assert "InvalidArgumentError" in errors["failed"]
+
+
+@pytest.mark.full
+def test_the_steps_before_adapt_are_the_same_in_each_process_and_others_for_other_rows() -> None:
+    import tensorflow as tf
+
+    rows = tf.data.Dataset.range(8).map(lambda x: {"a": x, "b": -x}).batch(2)
+
+    def of_column(name: str) -> list[str]:
+        return row_steps.steps_of(rows.map(lambda row: tf.cast(row[name], tf.float32)[:, None]))
+
+    def of_all(names: Sequence[str]) -> list[str]:
+        # Python makes the operations in this order.
+        return row_steps.steps_of(rows.map(lambda row: {name: row[name] * 2 for name in names}))
+
+    assert of_column("a") == of_column("a") != of_column("b")
+    assert of_all(["a", "b"]) == of_all(["b", "a"])
+    base = row_steps.steps_of(rows)
+    assert base == row_steps.steps_of(rows.prefetch(1))
+    different = [rows.take(1), rows.take(2), rows.skip(1), rows.filter(lambda row: row["a"][0] > 3)]
+    different += [rows.map(lambda row: row["a"][:1]), rows.map(lambda row: row["a"][1:])]
+    texts = [base, *map(row_steps.steps_of, different)]
+    assert len({str(text) for text in texts}) == len(texts)
+    assert row_steps.steps_of(np.zeros(3)) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_a_copy_of_a_layer_of_a_script_has_the_arguments_that_its_config_leaves_out(library: str) -> None:
+    layers: Any = importlib.import_module(library).layers
+
+    class WithPrefix(layers.StringLookup):  # type: ignore[misc]
+        def __init__(self, prefix: str, **options: Any) -> None:
+            super().__init__(**options)
+            self.prefix = prefix
+
+    made = WithPrefix("a", max_tokens=9)
+    copied = layer_state.copy_of(made)
+    assert (copied.prefix, copied.max_tokens, copied.name) == ("a", 9, made.name)
+    assert layer_state.identity(made) == layer_state.identity(WithPrefix("a", max_tokens=9))
+    assert layer_state.identity(made) != layer_state.identity(WithPrefix("b", max_tokens=9))

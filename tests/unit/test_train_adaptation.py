@@ -106,12 +106,14 @@ def test_what_cannot_learn_is_refused() -> None:
         adapt(object(), [1])
 
 
-def test_the_options_of_a_layer_identify_it_and_its_name_does_not() -> None:
+def test_the_options_of_a_layer_and_its_name_identify_it_but_one_that_keras_has_made() -> None:
     one, other = Counts(), Counts()
     other.name = "counts_1"
     other.total = 7
     assert layer_state.identity(one) == layer_state.identity(other)
     assert layer_state.identity(one) != layer_state.identity(Counts(2))
+    other.name = "counts_of_words"
+    assert layer_state.identity(one) != layer_state.identity(other)
     assert layer_state.is_known(one)
     assert not layer_state.is_known(Silent())
 

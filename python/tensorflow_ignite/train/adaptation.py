@@ -8,6 +8,7 @@ all layers are equal although the cache may be written meanwhile, and a later at
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import hashlib
@@ -19,13 +20,13 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from tensorflow_ignite import task
+from tensorflow_ignite import errors, task
 from tensorflow_ignite.data import agreement, whole_rows
 from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.data.request import ALL, ASSIGNED, Request
 from tensorflow_ignite.errors import DataLossError, InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import Task
-from tensorflow_ignite.train import equal_state, fits, layer_state
+from tensorflow_ignite.train import equal_state, fits, layer_state, row_steps
 from tensorflow_ignite.train.adapted_files import AdaptedFile
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.evaluation import training_has_ended
@@ -38,8 +39,15 @@ _ANNOUNCED_SECONDS = 60.0
 _POLL_SECONDS = 1.0
 _SECONDS_TO_SAY = 10.0
 _NAME = "adapt"
+_BEGINS = "-begins"
+_REMEDY = (
+    "All workers let the same layers learn, in the same order. Call adapt on every worker, outside of conditions on "
+    "its index. A set has another order in each process: sort it before a loop that calls adapt"
+)
 # Of the files: a version of this package with another one lets layers learn again.
-_FORMAT = 1
+_FORMAT = 2
+# What the first worker tells in place of an identity: its layer has not learned.
+_FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
 _is_within: ContextVar[bool] = ContextVar("tensorflow_ignite_within_adapt", default=False)
 # Whether layers learn together from any rows, not from those of caches alone.
@@ -58,7 +66,7 @@ def learn_from_any(layer: Any, rows: Any) -> None:
         )
     token = _is_for_all.set(True)
     try:
-        if hasattr(layer, "preprocessors") or layer_state.is_of_keras(layer):
+        if hasattr(layer, "preprocessors") or (layer_state.is_of_keras(layer) and not layer_state.has_own_state(layer)):
             layer.adapt(rows)
         else:
             _adapt(type(layer).adapt, layer, rows, (), {})
@@ -75,6 +83,7 @@ def correct_layer(module: ModuleType, name: str) -> None:
     """
     kind: Any = getattr(module, name)
     original = kind.adapt
+    layer_state.note_arguments(kind)
 
     @functools.wraps(original)
     def adapt(self: Any, data: Any, *arguments: Any, **named: Any) -> Any:
@@ -129,21 +138,37 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
             result = _within(lambda: original(layer, rows, *arguments, **named))
         equal_state.note_adapted(layer)
         return result
+    if not _is_for_all.get() or not layer_state.has_own_state(layer):
+        _warn_of_own_adapt(here, layer)
     place, number = fits.next_adapted()
     file = AdaptedFile(here, find_directory(None), place)
-    identity = _Identity(layer, requests, getattr(rows, "element_spec", None), arguments, named)
+    # In the job's own files: it is over with the attempt.
+    failure = AdaptedFile(here, "", f"{place}-failed-{here.attempt}")
+    identity = _Identity(layer, requests, rows, arguments, named)
     if here.is_chief:
-        state = _learn_once(here, file, identity, lambda: _learn(original, layer, rows, requests, arguments, named))
-        if here.own_assignment is not None and here.num_workers > 1:
-            agreement.tell(_name(), number, identity.number)
+        with _telling_others(here, failure, identity, number):
+            state = _learn_once(here, file, identity, lambda: _learn(original, layer, rows, requests, arguments, named))
     elif here.own_assignment is not None:
-        state = _await_first_worker(here, file, identity, number)
+        state = _await_first_worker(here, file, failure, identity, number)
     else:
         state = _await_training(here, file, identity)
     layer_state.put(layer, state)
+    equal_state.note_adapted(layer)
     if hasattr(layer, "_is_adapted"):
         layer._is_adapted = True
     return None
+
+
+def _warn_of_own_adapt(here: Task, layer: Any) -> None:
+    """A script's own `adapt` has called that of Keras: what it does besides, it does on each worker alone."""
+    if layer_state.has_own_adapt(layer) and here.num_workers > 1:
+        _log.warning(
+            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get what the adapt of Keras learns. "
+            "What the layer reads from the rows by itself are those of this worker, and differs on each. If it "
+            "learns so, give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
+            layer_state.name_of(layer),
+            type(layer).__name__,
+        )
 
 
 class _Identity:
@@ -151,17 +176,17 @@ class _Identity:
 
     Attributes:
         layer: Name of the layer, for messages.
-        of_layer: Identifies its class and options.
+        of_layer: Identifies its class, its options, and the name that a script has given to it.
         whole: Identifies the rows too.
     """
 
     def __init__(
-        self, layer: Any, requests: Sequence[Request], spec: Any, arguments: Sequence[Any], named: dict[str, Any]
+        self, layer: Any, requests: Sequence[Request], rows: Any, arguments: Sequence[Any], named: dict[str, Any]
     ) -> None:
         self.layer = layer_state.name_of(layer)
         self.of_layer = _hash(layer_state.identity(layer))
         # Not which partitions: these move, and an evaluator reads all.
-        rows = [
+        selected = [
             (
                 *(request.cache, request.columns, request.key, request.where, request.sql, request.parameters),
                 *(request.since, request.keys, request.nulls, request.on_mismatch, request.deletions),
@@ -169,21 +194,22 @@ class _Identity:
             for request in requests
         ]
         options = (arguments, sorted(named.items()), fits.current_round())
-        self.whole = _hash(repr((_FORMAT, self.of_layer, rows, spec, options)))
+        spec = getattr(rows, "element_spec", None)
+        self.whole = _hash(repr((_FORMAT, self.of_layer, selected, spec, row_steps.steps_of(rows), options)))
 
     @property
     def number(self) -> int:
-        """The identity as a number of 63 bits."""
-        return int(self.whole[:16], 16) >> 1
+        """The identity as a number of 63 bits, which is not `_FAILED`."""
+        return int(self.whole[:16], 16) >> 1 | 1
 
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _name() -> str:
-    """Under which the workers agree."""
-    return f"{_NAME}-{fits.current_round()}"
+def _name(event: str = "") -> str:
+    """Under which the workers agree; with an event, that the first one begins to learn."""
+    return f"{_NAME}-{fits.current_round()}{event}"
 
 
 def _requests(rows: Any) -> list[Request]:
@@ -319,23 +345,56 @@ def _learn(
     return states[0]
 
 
-def _await_first_worker(here: Task, file: AdaptedFile, identity: _Identity, number: int) -> Any:
+@contextlib.contextmanager
+def _telling_others(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
+    """On the first worker: the other ones know that the block begins, and whether it has ended with an error."""
+    if here.own_assignment is None or here.num_workers < 2:
+        yield
+        return
+    agreement.tell(_name(_BEGINS), number, identity.number)
+    try:
+        yield
+    except Exception as error:
+        with contextlib.suppress(TensorFlowIgniteError):
+            failure.write({"kind": type(error).__name__, "text": str(error)})
+            agreement.tell(_name(), number, _FAILED)
+        raise
+    agreement.tell(_name(), number, identity.number)
+
+
+def _await_first_worker(here: Task, file: AdaptedFile, failure: AdaptedFile, identity: _Identity, number: int) -> Any:
     """On the other workers: what the first one has learned."""
-    with _waiting(here, identity) as pause:
+    with _waiting(here, identity, announces=False) as pause:
+        agreement.exchange(_name(_BEGINS), number, identity.number, pause)
+    with _waiting(here, identity, announces=True) as pause:
         first, *_ = agreement.exchange(_name(), number, identity.number, pause)
-    found = file.shared() if first == identity.number else None
+    if first == _FAILED:
+        raise _error_of(failure.shared() or {"kind": "", "text": "its output has the error"}, identity)
+    found = file.shared()
     if found is None or found["identity"] != identity.whole:
+        other = "another one" if found is None else f"layer {found['name']!r}"
         raise TensorFlowIgniteError(
-            f"{here.task} lets layer {identity.layer!r} learn, and worker 0 another one, or from other rows: they have "
-            f"different classes, options, or rows as call {number} of adapt. All workers let the same layers learn, in "
-            "the same order. Call adapt on every worker, outside of conditions on its index"
+            f"{here.task} lets layer {identity.layer!r} learn as call {number} of adapt, and worker 0 {other}, or with "
+            f"other options or from other rows. {_REMEDY}"
         )
     return found["state"]
 
 
+def _error_of(failure: Any, identity: _Identity) -> Exception:
+    """The error of the first worker, with its class if that is one of Python or of this package."""
+    kind = getattr(errors, failure["kind"], None) or getattr(builtins, failure["kind"], None)
+    text = (
+        f"layer {identity.layer!r} could not learn on worker 0, which does so for all workers: {failure['kind']}: "
+        f"{failure['text']}"
+    )
+    if isinstance(kind, type) and issubclass(kind, Exception) and not issubclass(kind, UnicodeError):
+        return kind(text)
+    return TensorFlowIgniteError(text)
+
+
 def _await_training(here: Task, file: AdaptedFile, identity: _Identity) -> Any:
     """On an evaluator, and tasks of other roles that read no rows: what the training has learned."""
-    with _waiting(here, identity) as pause:
+    with _waiting(here, identity, announces=True) as pause:
         while True:
             ended = training_has_ended(here)
             found = file.shared()
@@ -351,18 +410,20 @@ def _await_training(here: Task, file: AdaptedFile, identity: _Identity) -> Any:
 
 
 @contextlib.contextmanager
-def _waiting(here: Task, identity: _Identity) -> Iterator[Callable[[float], None]]:
+def _waiting(here: Task, identity: _Identity, *, announces: bool) -> Iterator[Callable[[float], None]]:
     begun, said = time.monotonic(), False
 
     def pause(seconds: float) -> None:
         nonlocal said
-        # The first worker reports its own work; if that stalls, the job ends all.
-        announce(_ANNOUNCED_SECONDS, force=False)
+        # The first worker reports its own work; if that stalls, the job ends all. Before that, this one may stall.
+        if announces:
+            announce(_ANNOUNCED_SECONDS, force=False)
         if not said and time.monotonic() - begun > _SECONDS_TO_SAY:
             said = True
             _log.warning(
-                "tensorflow_ignite: %s waits until the first worker has let layer %r learn from all rows",
+                "tensorflow_ignite: %s waits until worker 0 %s layer %r learn from all rows, in its call of adapt",
                 here.task,
+                "has let" if announces else "begins to let",
                 identity.layer,
             )
         time.sleep(seconds)

@@ -20,7 +20,8 @@ def adapt(layer: Any, rows: Any) -> None:
     Args:
         layer: Normalization, Discretization, StringLookup, IntegerLookup, TextVectorization or FeatureSpace, of Keras 3
             or tf_keras; or a layer with ``adapt``, ``get_config``, ``state_dict()``, which returns plain values and
-            arrays in lists and dicts, and ``load_state_dict(state)``.
+            arrays in lists and dicts, and ``load_state_dict(state)``. In a class that inherits from one of those layers
+            these two have only what it learns itself.
         rows: What the layer's ``adapt`` takes: batches of one tensor, such as ``[batch]`` or ``[batch, values]``; for
             FeatureSpace, of a dict.
 

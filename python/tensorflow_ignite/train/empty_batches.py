@@ -1,7 +1,8 @@
-"""Batches without rows of a column of lists, which Keras 3 makes dense for an input of a known shape.
+"""Batches without values of a column of lists, which Keras 3 makes dense for an input of a known shape.
 
-The last batch of an epoch is divided among the workers, and may leave one of them without rows. The width of a dense
-batch is the length of its longest list, so one without rows would be 0 wide, and no layer would take it.
+The last batch of an epoch is divided among the workers, and may leave one of them without rows, or with rows of padding
+alone (``uneven="pad"``), whose lists are empty. The width of a dense batch is the length of its longest list, so one
+without values would be 0 wide, and no layer would take it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 
 def correct(functional: ModuleType) -> None:
-    """Gives batches without rows the shape of the model's input.
+    """Gives batches without values the shape of the model's input.
 
     Args:
         functional: The module ``keras.src.models.functional``, of which the package calls this once.
@@ -35,10 +36,11 @@ def correct(functional: ModuleType) -> None:
 
 
 def _dense(given: Any, shape: Sequence[int | None]) -> Any:
-    """Lists of an input of known length as Keras makes them dense, but for a batch without rows; else the argument."""
+    """Lists of an input of known length as Keras makes them dense, unless they have no values; else the argument."""
     import tensorflow as tf
 
     if not isinstance(given, tf.RaggedTensor) or None in shape[1:] or given.shape.rank != len(shape):
         return given
-    dense = given.to_tensor()
-    return tf.reshape(dense, tf.where(tf.equal(given.nrows(), 0), [0, *shape[1:]], tf.shape(dense)))
+    # A size of -1 is that of the longest list.
+    sizes = tf.where(tf.equal(tf.size(given.flat_values), 0), [-1, *shape[1:]], -1)
+    return given.to_tensor(shape=sizes)

@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 Exchange = Callable[[int], Sequence[int]]
 
-# Layers that have learned by Keras' own `adapt`, in the order of these calls: they may be used by `Dataset.map` alone.
+# Layers that have learned, in the order of these calls: they may be used by `Dataset.map` alone.
 _adapted: list[Part] = []
 # The models whose weights have been compared. After a step a layer may have numbers of one worker, as intended.
 _compared: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -83,7 +83,7 @@ def compares(strategy: Any) -> bool:
 
 
 def note_adapted(layer: Any) -> None:
-    """A layer has learned by Keras' own ``adapt``, on this worker alone."""
+    """A layer has learned, on this worker alone or what the first one has told."""
     here = task.current()
     if here.kind == "multi-worker-mirrored" and here.is_waited_for and here.num_workers > 1:
         import tensorflow as tf
@@ -244,6 +244,9 @@ def _digest(variables: Sequence[Any], strategy: Any) -> bytes:
 
     found = hashlib.sha256()
     for variable in variables:
+        if not hasattr(variable, "shape"):
+            # A lookup layer of tf_keras that learns has its table among its weights; its tokens are compared apart.
+            continue
         inner = getattr(variable, "_value", variable)
         inner = variable if inner is None or callable(inner) else inner
         if getattr(inner, "synchronization", None) == tf.VariableSynchronization.ON_READ:

@@ -7,12 +7,16 @@ read the rows itself. A layer of another class has a state if it has the methods
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import re
 from types import SimpleNamespace
 from typing import Any, Protocol
 
 _Layer = Any
+# An attribute of a layer: the arguments with which the script has made it.
+_MADE_WITH = "_tensorflow_ignite_made_with"
 # Their classes have methods of this name that do not tell what a layer has learned.
 _LIBRARIES = ("keras", "tf_keras", "torch")
 
@@ -65,8 +69,35 @@ def _build(layer: _Layer, shape: list[int | None] | None) -> None:
         layer.build(tuple(shape))
 
 
+def note_arguments(kind: Any) -> None:
+    """Lets layers of a script's classes know their arguments, of which ``get_config`` may leave some out.
+
+    Args:
+        kind: The class of Keras from which they inherit.
+    """
+    original = kind.__new__
+
+    @functools.wraps(original)
+    def new(cls: Any, *arguments: Any, **named: Any) -> Any:
+        made = original(cls) if original is object.__new__ else original(cls, *arguments, **named)
+        if not _is_of_library(cls):
+            # Keras' own way to set an attribute needs a layer that is made.
+            object.__setattr__(made, _MADE_WITH, (arguments, named))
+        return made
+
+    kind.__new__ = new
+
+
 def copy_of(layer: _Layer) -> _Layer:
     """A new layer of the same class and options, which has learned nothing."""
+    made_with = getattr(layer, _MADE_WITH, None)
+    if made_with is not None:
+        arguments, named = made_with
+        try:
+            # An automatic name would give others to the next layers of this process.
+            return type(layer)(*arguments, **{"name": layer.name, **named})
+        except TypeError:
+            return type(layer)(*arguments, **named)
     config = _options(layer)
     try:
         return type(layer).from_config(dict(config))
@@ -76,12 +107,22 @@ def copy_of(layer: _Layer) -> _Layer:
 
 
 def identity(layer: _Layer) -> str:
-    """Identifies the class and the options of a layer, without its name."""
+    """Identifies the class and the options of a layer, and the name that a script has given to it."""
     config = {name: value for name, value in _options(layer).items() if name != "name"}
     kind = type(layer)
-    return (
-        f"{kind.__module__.partition('.')[0]}.{kind.__qualname__} {json.dumps(config, sort_keys=True, default=_plain)}"
-    )
+    made_with = getattr(layer, _MADE_WITH, None)
+    if made_with is not None:
+        arguments, named = made_with
+        config["made with"] = [arguments, {name: value for name, value in named.items() if name != "name"}]
+    options = json.dumps(config, sort_keys=True, default=_plain)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__qualname__} {_given_name(layer)!r} {options}"
+
+
+def _given_name(layer: _Layer) -> str:
+    """The name of a layer; empty: Keras has named it after its class, with another number in each process."""
+    name = str(getattr(layer, "name", None) or "")
+    is_automatic = re.fullmatch(rf"{type(layer).__name__.lower()}\d*", name.lower().replace("_", ""))
+    return "" if is_automatic else name
 
 
 def digest(layer: _Layer) -> bytes:
@@ -126,11 +167,18 @@ class _Kind(Protocol):
 
 
 class _OwnMethods:
+    """Of a layer that has them; what a layer learns that inherits from one of Keras comes first."""
+
+    def __init__(self, of_keras: _Kind | None) -> None:
+        self._of_keras = of_keras
+
     def get(self, layer: _Layer) -> Any:
-        return layer.state_dict()
+        return {"keras": self._of_keras and self._of_keras.get(layer), "own": layer.state_dict()}
 
     def put(self, layer: _Layer, state: Any) -> None:
-        layer.load_state_dict(state)
+        if self._of_keras:
+            self._of_keras.put(layer, state["keras"])
+        layer.load_state_dict(state["own"])
 
 
 class _Normalization:
@@ -213,6 +261,24 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
+def _is_of_library(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in _LIBRARIES
+
+
+def has_own_adapt(layer: _Layer) -> bool:
+    """Whether a script has written ``adapt`` of a layer, which inherits from one of Keras."""
+    return is_of_keras(layer) and any("adapt" in vars(each) for each in _own(layer))
+
+
+def has_own_state(layer: _Layer) -> bool:
+    """Whether a script has written the methods that say what a layer has learned."""
+    return all(any(name in vars(each) for each in _own(layer)) for name in ("state_dict", "load_state_dict"))
+
+
+def _own(layer: _Layer) -> list[type]:
+    return [each for each in type(layer).__mro__ if not _is_of_library(each)]
+
+
 def _class_of_keras(layer: _Layer) -> str:
     """The name of the class of Keras that the layer has, or inherits from; empty: none of those above."""
     for kind in type(layer).__mro__:
@@ -222,10 +288,8 @@ def _class_of_keras(layer: _Layer) -> str:
 
 
 def _kind(layer: _Layer) -> _Kind | None:
-    own = [each for each in type(layer).__mro__ if each.__module__.partition(".")[0] not in _LIBRARIES]
-    if all(any(name in vars(each) for each in own) for name in ("state_dict", "load_state_dict")):
-        return _OwnMethods()
-    return _KINDS.get(_class_of_keras(layer))
+    of_keras = _KINDS.get(_class_of_keras(layer))
+    return _OwnMethods(of_keras) if has_own_state(layer) else of_keras
 
 
 def _tokens(layer: _Layer) -> list[Any]:

@@ -26,7 +26,7 @@ def marks_of(dataset: Any, mark: str) -> Iterator[Any]:
         dataset: As for :func:`is_marked`.
         mark: The name of the attribute.
     """
-    for each in _all(dataset):
+    for each in all_of(dataset):
         found = getattr(each, mark, None)
         if found:
             yield found
@@ -39,11 +39,15 @@ def keeps_rows(dataset: Any, mark: str) -> bool:
         dataset: As for :func:`is_marked`.
         mark: The name of the attribute.
     """
-    return any(type(each).__name__.strip("_") in _KEEPING and is_marked(each, mark) for each in _all(dataset))
+    return any(type(each).__name__.strip("_") in _KEEPING and is_marked(each, mark) for each in all_of(dataset))
 
 
-def _all(dataset: Any) -> Iterator[Any]:
-    """A dataset, and those of which it is made."""
+def all_of(dataset: Any) -> Iterator[Any]:
+    """A dataset, and those of which it is made.
+
+    Args:
+        dataset: As for :func:`is_marked`.
+    """
     waiting = [getattr(dataset, "_original_dataset", dataset)]
     while waiting:
         each = waiting.pop()

@@ -30,8 +30,28 @@ def attempted(name: str, call: Callable[[], Any]) -> None:
     try:
         call()
         errors[name] = ""
-    except tfi.errors.TensorFlowIgniteError as error:
+    except Exception as error:
         errors[name] = str(error)
+
+
+class WithMaximum(keras.layers.Normalization):  # type: ignore[misc]
+    """A layer that learns more than that of Keras."""
+
+    maximum = 0.0
+
+    def adapt(self, data: Any) -> None:
+        """Reads the rows twice."""
+        for batch in data:
+            self.maximum = max(self.maximum, float(np.max(batch)))
+        super().adapt(data)
+
+    def state_dict(self) -> Any:
+        """What it has learned itself."""
+        return {"maximum": self.maximum}
+
+    def load_state_dict(self, state: Any) -> None:
+        """Has learned it."""
+        self.maximum = state["maximum"]
 
 
 def model_of(*layers: Any) -> Any:
@@ -66,10 +86,22 @@ rows = tfi.dataset(here.cache).batch(64).map(lambda row: row["x"][:, None])
 with strategy.scope():
     bins = keras.layers.Discretization(num_bins=3 if here.index == 1 else 4, name="bins")
 attempted("order", lambda: tfi.train.adapt(bins, rows))
+named = keras.layers.Normalization(name="second" if here.index == 1 else "first")
+attempted("name", lambda: tfi.train.adapt(named, rows))
+column = "y" if here.index == 1 else "x"
+of_column = (
+    tfi.dataset(here.cache, columns=["x", "y"]).batch(64).map(lambda row: tf.cast(row[column], tf.float32)[:, None])
+)
+attempted("column", lambda: keras.layers.Normalization().adapt(of_column))
+# Only the first worker reads the rows, and finds that there are not three in a batch.
+attempted("failed", lambda: keras.layers.Normalization(name="fails").adapt(rows.map(lambda x: tf.reshape(x, [3, 1]))))
 with strategy.scope():
     shared = keras.layers.Normalization(name="shared")
     tfi.train.adapt(shared, X * (own + 3))
 errors["shared"] = str(float(np.ravel(shared.mean)[0]))
+own_adapt = WithMaximum()
+tfi.train.adapt(own_adapt, rows)
+errors["maximum"] = f"{own_adapt.maximum} {float(np.ravel(own_adapt.mean)[0]):.1f}"
 exact = tfi.dataset(here.cache, exact=True).batch(64).map(lambda row: row["x"][:, None])
 attempted("exact", lambda: keras.layers.Normalization(name="exact").adapt(exact))
 kept = tfi.dataset(here.cache).batch(64).cache().map(lambda row: row["x"][:, None])
