@@ -190,7 +190,10 @@ class Training:
         control.write_bytes(bytes(16))
         self._numbers = np.memmap(control, np.int64, "r+", shape=(2,))
         self.job: JobHandle = client.submit(
-            live_training.__file__, cache=live_training.CACHE, args=[work, str(control)], max_crashes=0
+            live_training.__file__,
+            cache=live_training.CACHE,
+            args=[work, str(control)],
+            restart=tfi.Restart(max_crashes=0),
         )
         deadline = time.monotonic() + SECONDS_TO_TRAIN
         while self.steps < FIRST_STEPS:

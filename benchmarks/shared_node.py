@@ -75,7 +75,10 @@ class Training:
         counter.write_bytes(bytes(8))
         self._steps = np.memmap(counter, np.int64, "r", shape=(1,))
         self.job: JobHandle = client.submit(
-            train_steps.__file__, cache=train_steps.CACHE, args=[model, str(counter)], env=dict(environment)
+            train_steps.__file__,
+            cache=train_steps.CACHE,
+            args=[model, str(counter)],
+            environment=tfi.Environment(variables=dict(environment)),
         )
         deadline = time.monotonic() + SECONDS_TO_TRAIN
         while self.steps < FIRST_STEPS:

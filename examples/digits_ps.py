@@ -3,7 +3,7 @@
 This script runs once, in the job's client process; the workers compute steps on the rows of their own nodes, each at
 its own pace, and the variables live on the parameter servers:
 
-    tensorflow-ignite submit --cache digits --kind parameter-server examples/digits_ps.py
+    tensorflow-ignite submit --cache digits --strategy parameter-server examples/digits_ps.py
 
 When a worker is lost, the others go on. When this process or a parameter server is lost, the script starts again, and
 goes on from the newest checkpoint, wherever it is started.
@@ -14,7 +14,7 @@ import argparse
 import tensorflow_ignite as tfi
 
 if not tfi.train.context().in_job:
-    raise SystemExit("digits_ps.py needs the workers of a job: tensorflow-ignite submit --kind parameter-server …")
+    raise SystemExit("digits_ps.py needs the workers of a job: tensorflow-ignite submit --strategy parameter-server …")
 
 # Before anything else of TensorFlow: it waits for the workers and the parameter servers.
 strategy = tfi.train.strategy()

@@ -79,7 +79,7 @@ def main() -> None:
         return f"version {version.number} predicts {np.mean(found == (now['label'].to_numpy() == 1)):.2f} of the rows"
 
     with tfi.connect() as client:
-        job = client.submit(__file__, cache="drift", continuous=True, when_rows=ROWS // STEPS)
+        job = client.submit(__file__, cache="drift", rounds=tfi.Rounds(when_rows=ROWS // STEPS))
         wait_for_round(job, 1)
         print(right(), flush=True)
         for step, keys in enumerate(np.array_split(np.arange(ROWS), STEPS), 1):

@@ -1,6 +1,6 @@
 """Learns handwritten digits with a model that no worker has as a whole: DTensor splits its weights over all devices.
 
-    tensorflow-ignite submit --cache digits --kind custom examples/dtensor_digits.py
+    tensorflow-ignite submit --cache digits --strategy custom examples/dtensor_digits.py
     python examples/dtensor_digits.py                 # outside a job: over the logical devices of one process
 
 Each worker reads the rows of its own node. In a step each device gets the rows of all workers, and computes its part of

@@ -1,7 +1,7 @@
 """Predicts the course of diabetes from categories: embeddings on parameter servers, with ``fit`` of tf_keras.
 
     python examples/embedding_ps.py --load            # the rows: scikit-learn's diabetes data, as categories
-    tensorflow-ignite submit --cache diabetes --kind parameter-server examples/embedding_ps.py
+    tensorflow-ignite submit --cache diabetes --strategy parameter-server examples/embedding_ps.py
 
 Each category of a column has a vector of its own, a row of a variable on a parameter server. A worker fetches only the
 vectors of the categories in its batch, and sends back only their gradients. So tables may be larger than the memory of
@@ -42,7 +42,7 @@ if args.load:
     raise SystemExit
 
 if not tfi.train.context().in_job:
-    raise SystemExit("embedding_ps.py needs the workers of a job: tensorflow-ignite submit --kind parameter-server …")
+    raise SystemExit("embedding_ps.py needs the workers of a job: submit --strategy parameter-server")
 
 # Before anything else of TensorFlow: it waits for the workers and the parameter servers.
 strategy = tfi.train.strategy()

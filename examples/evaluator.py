@@ -1,6 +1,6 @@
 """Evaluates each checkpoint on other rows while the training goes on, in a task of its own.
 
-    tensorflow-ignite submit --cache digits --evaluate-cache digits_test examples/evaluator.py
+    tensorflow-ignite submit examples/evaluator.yaml
 
 All tasks run this script. The workers train; the evaluator waits for their checkpoints, and reports accuracy and loss
 with the step of each. ``describe`` shows them beside the task, ``tensorflow-ignite tensorboard JOB`` as curves.
@@ -36,7 +36,7 @@ with strategy.scope():
     )
 
 if context.role == "evaluator":
-    metrics = tfi.train.evaluate(model, batches(context.evaluation_cache, shuffle=False))
+    metrics = tfi.train.evaluate(model, batches(context.evaluator_cache, shuffle=False))
     print(f"test accuracy={metrics['accuracy']:.4f}")
 else:
     saved = tfi.train.CheckpointCallback()

@@ -2,11 +2,12 @@
 
     pip install 'jax[cpu]' keras
     XLA_FLAGS=--xla_force_host_platform_device_count=2 python examples/jax_digits.py
-    tensorflow-ignite submit --cache digits --kind custom --python /opt/jax/bin/python examples/jax_digits.py
+    tensorflow-ignite submit --cache digits --strategy custom \\
+      --set environment.python=/opt/jax/bin/python examples/jax_digits.py
 
 Each device of the process computes a part of each batch. As a worker of a job the script trains on the rows of its
 node, with the devices of all workers: JAX connects them at the addresses that the job has reserved, and averages their
-gradients. --python names an interpreter that has JAX, on each node.
+gradients. ``environment.python`` names an interpreter that has JAX, on each node.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Learns handwritten digits in one process with two devices: MirroredStrategy, here over two parts of a processor.
 
-    tensorflow-ignite submit --cache digits --kind mirrored examples/mirrored_cpus.py
+    tensorflow-ignite submit --cache digits --strategy mirrored examples/mirrored_cpus.py
     python examples/mirrored_cpus.py                  # outside a job, on all rows
 
 A job of the kind ``mirrored`` has one task, which reads the whole cache. With GPUs (``submit --gpus-per-worker 2``)

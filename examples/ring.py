@@ -1,6 +1,6 @@
 """Learns handwritten digits with numpy alone: the workers find each other in TF_CONFIG, and add gradients up in a ring.
 
-    tensorflow-ignite submit --cache digits --kind custom examples/ring.py
+    tensorflow-ignite submit --cache digits --strategy custom examples/ring.py
     python examples/ring.py                 # outside a job: a ring of one process, which reads all rows
 
 Each worker reads the rows of its own node. It listens at its own address of TF_CONFIG, whose port the job holds for it,

@@ -75,7 +75,7 @@ def is_alive(pid: int) -> bool:
 
 def request(task: agent_pb2.TaskKey, code: Path, *args: str, script: str = "main.py") -> agent_pb2.StartTaskRequest:
     """Runs a script of an archive."""
-    spec = job_pb2.JobSpec(kind=job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED, script=script, args=args)
+    spec = job_pb2.JobSpec(script=script, args=args)
     return agent_pb2.StartTaskRequest(key=task, spec=spec, code_archive=str(code))
 
 

@@ -33,15 +33,43 @@ if TYPE_CHECKING:
     from tensorflow_ignite.data.loading.load import load
     from tensorflow_ignite.data.position import position
     from tensorflow_ignite.data.table import read_table
+    from tensorflow_ignite.groups import (
+        Access,
+        CentralStorage,
+        Custom,
+        Environment,
+        Evaluator,
+        Mirrored,
+        MultiWorkerMirrored,
+        One,
+        ParameterServer,
+        Restart,
+        Rounds,
+        Timeouts,
+        Workers,
+    )
     from tensorflow_ignite.jobs.client import Client, connect
     from tensorflow_ignite.jobs.handle import JobHandle
     from tensorflow_ignite.net.credentials import Credentials
 
 __all__ = [
+    "Access",
     "CachePosition",
+    "CentralStorage",
     "Client",
     "Credentials",
+    "Custom",
+    "Environment",
+    "Evaluator",
     "JobHandle",
+    "Mirrored",
+    "MultiWorkerMirrored",
+    "One",
+    "ParameterServer",
+    "Restart",
+    "Rounds",
+    "Timeouts",
+    "Workers",
     "__version__",
     "batches",
     "connect",
@@ -61,6 +89,24 @@ _NAMES = {
     "Client": "tensorflow_ignite.jobs.client",
     "Credentials": "tensorflow_ignite.net.credentials",
     "JobHandle": "tensorflow_ignite.jobs.handle",
+    **dict.fromkeys(
+        (
+            "Access",
+            "CentralStorage",
+            "Custom",
+            "Environment",
+            "Evaluator",
+            "Mirrored",
+            "MultiWorkerMirrored",
+            "One",
+            "ParameterServer",
+            "Restart",
+            "Rounds",
+            "Timeouts",
+            "Workers",
+        ),
+        "tensorflow_ignite.groups",
+    ),
     "batches": "tensorflow_ignite.data.batches",
     "connect": "tensorflow_ignite.jobs.client",
     "dataset": "tensorflow_ignite.data.dataset",

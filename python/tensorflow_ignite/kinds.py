@@ -1,5 +1,7 @@
 """The kinds of jobs: who runs the script, under which strategy. Everything in Python that depends on a kind asks here.
 
+`tensorflow_ignite.groups` has a class for each kind that trains, which says what it is.
+
 `KindRules` in Java is the same table for what nodes do: roles, placement, and what the loss of a task means.
 """
 
@@ -18,7 +20,6 @@ class Kind:
     """One kind of job.
 
     Attributes:
-        summary: What it is, in a few words.
         strategy: Name of the class of its strategy in TensorFlow; empty: the script brings its own, or needs none.
         script_role: The role of the first task that runs the script.
         equal_steps: Whether its workers must take equal steps, each with rows of its own.
@@ -28,7 +29,6 @@ class Kind:
         predicts: Whether it writes a result for each row into another cache, and is submitted by `Client.predict`.
     """
 
-    summary: str
     strategy: str = ""
     script_role: Literal["worker", "client"] = "worker"
     equal_steps: bool = False
@@ -39,38 +39,15 @@ class Kind:
 
 
 KINDS: dict[JobKind, Kind] = {
-    "multi-worker-mirrored": Kind(
-        "the script runs on every worker, and all train one model together",
-        strategy="MultiWorkerMirroredStrategy",
-        equal_steps=True,
-        several_workers=True,
-    ),
+    "multi-worker-mirrored": Kind(strategy="MultiWorkerMirroredStrategy", equal_steps=True, several_workers=True),
     "parameter-server": Kind(
-        "workers and parameter servers are TensorFlow servers; the script runs once, as their coordinator",
-        strategy="ParameterServerStrategy",
-        script_role="client",
-        several_workers=True,
-        parameter_servers=True,
+        strategy="ParameterServerStrategy", script_role="client", several_workers=True, parameter_servers=True
     ),
-    "mirrored": Kind(
-        "the script runs once, on the GPUs that are assigned to it, else on processors", strategy="MirroredStrategy"
-    ),
-    "one": Kind("the script runs once, in one process"),
-    "central-storage": Kind(
-        "the script runs once, as for mirrored; variables are in the memory of the host",
-        strategy="CentralStorageStrategy",
-    ),
-    "custom": Kind(
-        "the script runs on every worker, with a strategy or a library of its own, such as JAX or PyTorch",
-        equal_steps=True,
-        several_workers=True,
-        named_roles=True,
-    ),
-    "predict": Kind(
-        "a model, or a function of the script, predicts the rows beside each node, into another cache",
-        several_workers=True,
-        predicts=True,
-    ),
+    "mirrored": Kind(strategy="MirroredStrategy"),
+    "one": Kind(),
+    "central-storage": Kind(strategy="CentralStorageStrategy"),
+    "custom": Kind(equal_steps=True, several_workers=True, named_roles=True),
+    "predict": Kind(several_workers=True, predicts=True),
 }
 JOB_KINDS: tuple[JobKind, ...] = tuple(KINDS)
 #: The kinds of jobs that train, by a script of the caller.

@@ -14,24 +14,31 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tensorflow_ignite.base.messages import Value, write_message
-from tensorflow_ignite.kinds import DEFAULT_KIND, JobKind, runs_script
+from tensorflow_ignite.groups import (
+    Access,
+    Environment,
+    Evaluator,
+    Prediction,
+    Restart,
+    Rounds,
+    Strategy,
+    Timeouts,
+    Workers,
+)
+from tensorflow_ignite.kinds import JobKind, runs_script
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
 
 __all__ = [
     "JOB_STATES",
-    "ON_JOIN",
-    "QUORUMS",
     "ROLES",
     "AgentInfo",
     "Attempt",
     "AttemptPhase",
     "CacheLoss",
     "CauseKind",
-    "Continuous",
     "EpochProgress",
-    "Evaluator",
     "Event",
     "Gpu",
     "Job",
@@ -42,13 +49,9 @@ __all__ = [
     "Node",
     "NodeAvailability",
     "NodeLoop",
-    "OnJoin",
     "Progress",
     "Publication",
-    "Quorum",
     "Role",
-    "RoleCount",
-    "RoleEnvironment",
     "RoundProgress",
     "Task",
     "TaskProfile",
@@ -88,12 +91,8 @@ CauseKind = Literal[
     "no-rows",
 ]
 NodeAvailability = Literal["drained", "stopping"]
-OnJoin = Literal["restart", "ignore", "at-checkpoint"]
-Quorum = Literal["majority", "none"]
 
 ROLES: tuple[Role, ...] = ("client", "worker", "ps", "evaluator", "named")
-ON_JOIN: tuple[OnJoin, ...] = ("restart", "ignore", "at-checkpoint")
-QUORUMS: tuple[Quorum, ...] = ("majority", "none")
 
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 _OVER = frozenset({"succeeded", "failed", "stopped"})
@@ -103,122 +102,28 @@ _TASK_ENDED = frozenset({"succeeded", "failed", "stopped", "lost"})
 
 
 @dataclass(frozen=True)
-class Continuous(Value):
-    """How a job trains in rounds without an end.
-
-    Attributes:
-        every: Seconds from the begin of a round to that of the next one; None: unset.
-        when_rows: Changes after which a round begins; 0: unset. If both are unset, it begins when a row has changed.
-        replay: The part of the rows of a round that were there before, about.
-    """
-
-    every: float | None = None
-    when_rows: int = 0
-    replay: float = 0.0
-
-
-@dataclass(frozen=True)
-class RoleEnvironment(Value):
-    """Variables of the tasks of one role.
-
-    Attributes:
-        role: ``worker``, ``ps``, ``client``, ``evaluator``, or a role that a custom job has named.
-        env: The variables.
-    """
-
-    role: str
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-
-@dataclass(frozen=True)
-class RoleCount(Value):
-    """Tasks of a role that a custom job has named.
-
-    Attributes:
-        name: The role, as in TF_CONFIG.
-        count: The number of tasks.
-    """
-
-    name: str
-    count: int
-
-
-@dataclass(frozen=True)
-class Evaluator(Value):
-    """A task that evaluates each checkpoint as it comes.
-
-    Attributes:
-        script: Its script, as a path inside the archive; empty: that of the job.
-        cache: A cache with rows for the evaluation; empty: none.
-    """
-
-    script: str = ""
-    cache: str = ""
-
-
-@dataclass(frozen=True)
-class Prediction(Value):
-    """What a job of kind predict reads besides its cache, and writes.
-
-    Attributes:
-        output_cache: The cache for the results.
-        model: The version of the model that predicts, ``NAME:NUMBER``; empty: a script of the caller does.
-        model_directory: The directory of the model's files, a URL ``ignite:///…``; empty: none.
-    """
-
-    output_cache: str
-    model: str = ""
-    model_directory: str = ""
-
-
-@dataclass(frozen=True)
 class JobSpec(Value):
     """The specification of a job, as a user submits it.
 
     Attributes:
-        name: Any text; need not be unique.
-        kind: Who runs the script, and under which strategy, see `tensorflow_ignite.kinds`.
         cache: The cache whose partitions are split over the workers.
         code_digest: SHA-256 of the code archive, in lower-case hexadecimal.
         script: The script, as a path inside the archive.
+        name: Any text; need not be unique.
         args: Passed to the script untouched.
-        env: Added to the environment of every task.
-        ps_count: Parameter servers of a parameter-server job; 0 means 1.
-        start_timeout: Seconds from the placement until every task runs; None: the service's setting.
-        first_step_timeout: Seconds that a task may neither write output nor work before its first step; 0: no limit;
-            None: the service's setting.
-        stall_timeout: Seconds that a task may take for each further step; 0 and None as above.
-        stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped; None: the service's setting.
         checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
             itself, ``ignite:///jobs/ID/checkpoints``.
-        max_crashes: Crashes that are followed by a restart, counted anew after a healthy time; None: 3.
-        max_restarts: Restarts in a row, since nodes left or data moved, without a further step or a healthy time
-            between them; None: 20.
-        min_workers: The least number of workers that an attempt starts with; 0 means 1.
-        wait_timeout: Seconds that it waits for an assignment to start with; None: the service's setting.
-        on_join: What happens when a node joins or partitions move while the tasks run well: a restart after a quiet
-            time, nothing, or a restart as soon as a checkpoint has been saved.
-        allow_data_loss: Start and go on with the remaining rows when partitions lost all their copies.
-        quorum: The part of the job's nodes that must be connected while it trains: a majority, or none.
-        more_caches: Further caches that its tasks may read, in a cluster with authentication.
-        allow_plaintext: Run although the cluster encrypts, which TensorFlow's own connections between tasks do not.
-        requirements: Requirements of pip, as a path inside the archive; empty: none.
-        wheels: Wheels to install, as paths inside the archive.
-        python: The interpreter of the tasks on every node; empty: that of the node.
         priority: From -100 to 100: each unit moves the job ten minutes forward in the queue.
         read_rate: The most that its tasks together read from each node in a second, such as ``"200MB"``; empty: no
             limit of its own.
-        continuous: How it trains in rounds; None: it is no continuous job.
-        workers_per_node: Workers beside the partitions of one node, which share these; 0 means 1.
-        nodes: Attributes of the nodes that run its workers, with their values; empty: the owners of partitions.
-        ps_nodes: The same for parameter servers; empty: the nodes of the workers.
-        role_env: Added to the environment of the tasks of one role.
-        chief: TF_CONFIG calls the first worker the chief.
-        roles: Further tasks of a custom job.
-        gpus_per_worker: GPUs that each worker has for itself; 0: tasks use no GPU.
-        more_directories: Further directories of the cluster's files that its tasks may use, in a cluster with
-            authentication.
+        strategy: Who runs the script, and which roles the job has.
+        workers: The tasks that read the partitions of the cache.
+        restart: When another attempt follows.
+        timeouts: Longest times.
+        environment: The processes of the tasks.
+        access: What the tasks may use besides, in a cluster that requires credentials.
         evaluator: A further task that evaluates each checkpoint as it comes; None: there is none.
+        rounds: How it trains in rounds; None: the script ends the job.
         prediction: What a job of kind predict reads and writes; None for other kinds.
     """
 
@@ -226,39 +131,18 @@ class JobSpec(Value):
     code_digest: str
     script: str
     name: str = ""
-    kind: JobKind = DEFAULT_KIND
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, hash=False)
-    ps_count: int = 0
-    start_timeout: float | None = None
-    first_step_timeout: float | None = None
-    stall_timeout: float | None = None
-    stop_grace: float | None = None
     checkpoint_directory: str = ""
-    max_crashes: int | None = None
-    max_restarts: int | None = None
-    min_workers: int = 0
-    wait_timeout: float | None = None
-    on_join: OnJoin = "restart"
-    allow_data_loss: bool = False
-    quorum: Quorum = "majority"
-    more_caches: tuple[str, ...] = ()
-    allow_plaintext: bool = False
-    requirements: str = ""
-    wheels: tuple[str, ...] = ()
-    python: str = ""
     priority: int = 0
     read_rate: str = ""
-    continuous: Continuous | None = None
-    workers_per_node: int = 0
-    nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    ps_nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
-    role_env: tuple[RoleEnvironment, ...] = ()
-    chief: bool = False
-    roles: tuple[RoleCount, ...] = ()
-    gpus_per_worker: int = 0
-    more_directories: tuple[str, ...] = ()
+    strategy: Strategy = field(default_factory=Strategy)
+    workers: Workers = field(default_factory=Workers)
+    restart: Restart = field(default_factory=Restart)
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    environment: Environment = field(default_factory=Environment)
+    access: Access = field(default_factory=Access)
     evaluator: Evaluator | None = None
+    rounds: Rounds | None = None
     prediction: Prediction | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
@@ -635,7 +519,7 @@ class Job(Value):
     def progress(self) -> Progress | None:
         """The progress of the newest attempt's slowest task: a job has done the steps that all its tasks have done."""
         tasks = self.attempt.tasks if self.attempt else ()
-        scripts = [task for task in tasks if runs_script(self.spec.kind, task.role)]
+        scripts = [task for task in tasks if runs_script(self.spec.strategy.kind, task.role)]
         reported = [task.status.progress for task in scripts if task.status.progress]
         return min(reported, key=lambda progress: progress.step, default=None)
 
@@ -661,7 +545,9 @@ class Job(Value):
         code = "" if self.exit_code is None else f", exit code {self.exit_code}"
         lines = [f"job {self.id} {self.state_text}{code}"]
         lines += [f"  waiting for {self.waiting_for}"] if self.waiting_for and not self.is_over else []
-        lines += [f"  {' '.join([self.spec.script, *self.spec.args])}, cache {self.spec.cache}, {self.spec.kind}"]
+        lines += [
+            f"  {' '.join([self.spec.script, *self.spec.args])}, cache {self.spec.cache}, {self.spec.strategy.kind}"
+        ]
         earlier = self.earlier_attempts + len(self.attempts) - _SHOWN_ATTEMPTS
         lines += [f"  ({earlier} attempts before)"] if earlier > 0 else []
         for attempt in self.attempts[-_SHOWN_ATTEMPTS:]:

@@ -11,8 +11,8 @@ from google.protobuf import json_format
 
 from tensorflow_ignite.base.messages import enum_text, from_json
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.groups import Rounds
 from tensorflow_ignite.kinds import KINDS, JobKind, Kind
-from tensorflow_ignite.spec import Continuous
 from tensorflow_ignite.v1 import agent_pb2
 
 #: Names the file that the job wrote for this task; not set outside a job.
@@ -58,8 +58,8 @@ class Task:
         allow_data_loss: Whether the job goes on with the remaining rows of caches that have lost partitions.
         read_rate: The most that the job's tasks together read from each node in a second, such as ``"200MB"``; empty:
             no limit of the job.
-        continuous: How a continuous job trains in rounds; None: it is none.
-        evaluation_cache: The cache with the rows that the evaluator uses; empty: none was named.
+        rounds: How the job trains in rounds; None: it does not.
+        evaluator_cache: The cache with the rows that the evaluator uses; empty: none was named.
         named_index: Of a role that a custom job has named, its index among all tasks with such roles; None otherwise.
     """
 
@@ -79,8 +79,8 @@ class Task:
     num_workers: int = 1
     allow_data_loss: bool = False
     read_rate: str = ""
-    continuous: Continuous | None = None
-    evaluation_cache: str = ""
+    rounds: Rounds | None = None
+    evaluator_cache: str = ""
     named_index: int | None = None
 
     @property
@@ -207,8 +207,8 @@ def _read(path: str) -> tuple[Task, str, str]:
         num_workers=len(workers),
         allow_data_loss=message.allow_data_loss,
         read_rate=message.read_rate,
-        continuous=Continuous.from_proto(message.continuous) if message.HasField("continuous") else None,
-        evaluation_cache=message.evaluation_cache,
+        rounds=Rounds.from_proto(message.rounds) if message.HasField("rounds") else None,
+        evaluator_cache=message.evaluator_cache,
         named_index=message.index if message.role_name else None,
     )
     return task, message.token, message.node_address

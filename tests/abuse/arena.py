@@ -100,7 +100,11 @@ def start_victim(cluster: LocalCluster, folder: Path) -> Victim:
     )
     client = tfi.connect(",".join(cluster.addresses))
     handle = client.submit(
-        Path(__file__).with_name("victim.py"), cache=CACHE, args=[str(folder), CACHE], name="victim", max_crashes=0
+        Path(__file__).with_name("victim.py"),
+        cache=CACHE,
+        args=[str(folder), CACHE],
+        name="victim",
+        restart=tfi.Restart(max_crashes=0),
     )
     for job in handle.watch(SECONDS):
         if job.state.lower() == "running":

@@ -41,10 +41,10 @@ def test_a_job_on_a_full_disk_says_so_and_the_next_one_runs(arena: Arena, disk: 
     script.write_text("open('written', 'wb').write(bytes(1 << 20)); print('done')")
     with tfi.connect(arena.address) as client:
         with full(disk):
-            failed = client.submit(script, cache=CACHE, max_crashes=0)
+            failed = client.submit(script, cache=CACHE, restart=tfi.Restart(max_crashes=0))
             with pytest.raises(errors.JobFailedError, match="No space left on device"):
                 failed.wait(SECONDS)
-        handle = client.submit(script, cache=CACHE, max_crashes=0)
+        handle = client.submit(script, cache=CACHE, restart=tfi.Restart(max_crashes=0))
         assert handle.wait(SECONDS).state.lower() == "succeeded", handle.status.to_dict()
         handle.remove()
         failed.remove()

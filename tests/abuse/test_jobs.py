@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -22,7 +23,10 @@ from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 JOBS = 1_000
 AT_ONCE = 100
 # No worker can be placed, and nobody waits: such a job fails without a process.
-UNPLACEABLE = {"min_workers": 1_000, "wait_timeout": 0.001}
+UNPLACEABLE: dict[str, Any] = {
+    "workers": tfi.Workers(minimum=1_000),
+    "timeouts": tfi.Timeouts(wait=0.001),
+}
 
 
 @pytest.fixture
@@ -70,7 +74,7 @@ def test_a_job_with_too_many_arguments_is_refused_or_runs(arena: Arena, script: 
             with pytest.raises(errors.TensorFlowIgniteError, match=r"(at most|larger than)"):
                 client.submit(script, cache=CACHE, args=["x" * 100] * count)
         else:
-            handle = client.submit(script, cache=CACHE, args=["x"] * count, max_crashes=0)
+            handle = client.submit(script, cache=CACHE, args=["x"] * count, restart=tfi.Restart(max_crashes=0))
             assert handle.wait(JOB_SECONDS).state.lower() == "succeeded"
             handle.remove()
 
@@ -104,7 +108,7 @@ def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
     path = tmp_path / "forks.py"
     path.write_text(_FORKS)
     with tfi.connect(arena.address) as client:
-        handle = client.submit(path, cache=CACHE, max_crashes=0)
+        handle = client.submit(path, cache=CACHE, restart=tfi.Restart(max_crashes=0))
         with pytest.raises(errors.JobFailedError, match=r"had \d+ processes.*\(taskProcesses\).*raise taskProcesses"):
             handle.wait(JOB_SECONDS)
         handle.remove()
@@ -124,7 +128,7 @@ def test_a_script_that_prints_more_than_the_memory_in_each_attempt(arena: Arena,
     path = tmp_path / "prints.py"
     path.write_text(_PRINTS)
     with tfi.connect(arena.address) as client:
-        handle = client.submit(path, cache=CACHE, max_crashes=1, name="prints")
+        handle = client.submit(path, cache=CACHE, restart=tfi.Restart(max_crashes=1), name="prints")
         with pytest.raises(errors.JobFailedError):
             handle.wait(JOB_SECONDS)
         job = handle.refresh()
@@ -156,7 +160,9 @@ def test_control_characters_do_not_reach_the_terminal(arena: Arena, script: Path
     with tfi.connect(arena.address) as client:
         with pytest.raises(errors.InvalidRequestError, match="control characters"):
             client.submit(script, cache=CACHE, name=evil)
-        handle = client.submit(script, cache=CACHE, args=[evil], env={"X": evil}, **UNPLACEABLE)
+        handle = client.submit(
+            script, cache=CACHE, args=[evil], environment=tfi.Environment(variables={"X": evil}), **UNPLACEABLE
+        )
         with pytest.raises(errors.JobFailedError):
             handle.wait(JOB_SECONDS)
         shown = cli(command, *([handle.id] if command == "describe" else []), address=arena.address)

@@ -56,10 +56,10 @@ def test_a_job_of_each_kind_goes_on_after_it_has_lost_a_node(
         handle = client.submit(
             SCRIPTS / "train_kind.py",
             cache=CACHE,
-            kind=kind,
+            strategy=kind,
+            timeouts=tfi.Timeouts(stop_grace=1),
+            environment=tfi.Environment(variables={"TEST_STEP_SECONDS": "0.1"}),
             args=[str(tmp_path), library],
-            env={"TEST_STEP_SECONDS": "0.1"},
-            stop_grace=1,
         )
         running = await_job(handle, lambda job: job.state == "running" and has_saved(job))
         # The last task: the client process of parameter servers, else a worker.

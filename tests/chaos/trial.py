@@ -55,10 +55,10 @@ class Trial:
             SCRIPTS,
             script=f"{fault.training}.py",
             cache=CACHE,
-            kind="parameter-server" if fault.training == "servers" else "multi-worker-mirrored",
+            strategy="parameter-server" if fault.training == "servers" else "multi-worker-mirrored",
+            timeouts=tfi.Timeouts(stop_grace=STOP_GRACE),
             args=[str(folder), "hidden"],
             name=fault.training,
-            stop_grace=STOP_GRACE,
         ).status
         self.note(f"submitted {self.job.id}")
         self.await_progress(1)

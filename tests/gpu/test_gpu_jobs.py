@@ -55,7 +55,13 @@ def test_a_job_trains_on_its_gpus_while_the_next_one_waits_for_them() -> None:
     with LocalCluster(nodes=1) as cluster, tfi.connect(cluster.addresses[0]) as client:
         load_digits(cluster.addresses[0])
         first, second = (
-            client.submit(EXAMPLE, cache="digits", kind="custom", gpus_per_worker=len(FOUND), max_restarts=0)
+            client.submit(
+                EXAMPLE,
+                cache="digits",
+                strategy="custom",
+                workers=tfi.Workers(gpus=len(FOUND)),
+                restart=tfi.Restart(max_restarts=0),
+            )
             for _ in range(2)
         )
         seen: list[Job] = list(first.watch(SECONDS))
@@ -81,7 +87,9 @@ def test_the_loop_of_pytorch_in_the_docs_trains_in_a_job(tmp_path: Path) -> None
     script.write_text("import tensorflow_ignite as tfi\n" + loop + EVALUATES)
     with LocalCluster(nodes=1) as cluster, tfi.connect(cluster.addresses[0]) as client:
         load_digits(cluster.addresses[0])
-        handle = client.submit(script, cache="digits", kind="custom", gpus_per_worker=1, max_restarts=0)
+        handle = client.submit(
+            script, cache="digits", strategy="custom", workers=tfi.Workers(gpus=1), restart=tfi.Restart(max_restarts=0)
+        )
         job = handle.wait(SECONDS)
         assert job.state == "succeeded", job.cause
         accuracies = [line.text for line in handle.logs() if line.text.startswith("accuracy ")]
@@ -109,7 +117,13 @@ def test_the_next_attempt_computes_on_the_gpus_of_killed_processes(tmp_path: Pat
     script.write_text(COMPUTES)
     with LocalCluster(nodes=1) as cluster, tfi.connect(cluster.addresses[0]) as client:
         tfi.load("rows", {"id": np.arange(64)}, address=cluster.addresses[0])
-        handle = client.submit(script, cache="rows", kind="custom", gpus_per_worker=len(FOUND), max_crashes=1)
+        handle = client.submit(
+            script,
+            cache="rows",
+            strategy="custom",
+            workers=tfi.Workers(gpus=len(FOUND)),
+            restart=tfi.Restart(max_crashes=1),
+        )
         for attempt, kill in ((1, kill_the_task), (2, kill_the_agent)):
             for job in handle.watch(SECONDS):
                 if job.attempt and job.attempt.number == attempt and job.progress and job.progress.step == attempt:

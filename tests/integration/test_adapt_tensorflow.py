@@ -36,7 +36,9 @@ def load(cluster: LocalCluster, cache: str, x: np.ndarray[Any, Any]) -> None:
 def submit(client: tfi.Client, folder: Path, library: str, case: str, **options: Any) -> JobHandle:
     """A job of the script."""
     arguments = [str(folder), library, case]
-    return client.submit(SCRIPTS / "adapt_layers.py", cache=CACHE, args=arguments, max_crashes=1, **options)
+    return client.submit(
+        SCRIPTS / "adapt_layers.py", cache=CACHE, args=arguments, restart=tfi.Restart(max_crashes=1), **options
+    )
 
 
 def run(
@@ -76,7 +78,7 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_later_run_reads_none(
     assert first[1:] == first[:1] * 2
     # In one process, which costs less; the other rows of now change nothing.
     load(cluster, CACHE, X + 1)
-    handle = submit(client, tmp_path / "second", "keras", "few", kind="one", **options)
+    handle = submit(client, tmp_path / "second", "keras", "few", strategy="one", **options)
     handle.wait(timeout=LIMIT)
     second = read(tmp_path / "second", "worker-0-1.json")
     assert second.pop("read") == 0
@@ -100,8 +102,8 @@ def test_every_layer_learns_in_each_kind_of_job(
     client: tfi.Client, cluster: LocalCluster, tmp_path: Path, kind: JobKind, library: str
 ) -> None:
     # The evaluator of a job with one process.
-    evaluates = kind == "one"
-    job, output, (first, second) = run(client, cluster, tmp_path, library, "many", kind=kind, evaluator=evaluates)
+    evaluates = tfi.Evaluator() if kind == "one" else None
+    job, output, (first, second) = run(client, cluster, tmp_path, library, "many", strategy=kind, evaluator=evaluates)
     assert job.attempt is not None
     tasks = {"one": 2, "parameter-server": 1}.get(kind, 3)
     assert (len(first), len(second)) == (tasks, tasks)
@@ -131,7 +133,9 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
     client: tfi.Client, cluster: LocalCluster, tmp_path: Path, library: str
 ) -> None:
     load(cluster, CACHE, X)
-    client.submit(SCRIPTS / "differ.py", cache=CACHE, args=[str(tmp_path), library], max_crashes=0).wait(timeout=LIMIT)
+    client.submit(
+        SCRIPTS / "differ.py", cache=CACHE, args=[str(tmp_path), library], restart=tfi.Restart(max_crashes=0)
+    ).wait(timeout=LIMIT)
     found = [read(tmp_path, f"{index}.json") for index in range(3)]
     for errors in found:
         assert "layer 'of_one_worker' (Normalization) is not equal on all workers" in errors["mean"]

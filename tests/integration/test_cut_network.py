@@ -58,7 +58,7 @@ def test_a_job_whose_tasks_are_all_cut_off_ends_there_before_it_goes_on_elsewher
     # One partition, so that all tasks of the job are on one node.
     first.cli("load", "rows", str(tmp_path / "rows.npz"), "--partitions", "1", "--backups", "1")
     submitted = first.cli(
-        "submit", "--detach", "--json", "--cache", "rows", "--stop-grace", "60", str(script), str(tmp_path)
+        "submit", "--detach", "--json", "--cache", "rows", "--set", "timeouts.stop_grace=60", str(script), str(tmp_path)
     )
     job_id = json.loads(submitted)["id"]
     await_true(lambda: len(ticks(tmp_path, 1)) > 100, "the first attempt runs", seconds=LIMIT)

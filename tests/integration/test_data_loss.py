@@ -45,7 +45,9 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
                 assert_lost(lambda address=address: tfi.read_table("rows", address=address))
                 assert_lost(lambda address=address: tfi.dataset("rows", address=address))
                 assert_lost(lambda client=client: client.submit(script, cache="rows"))
-                assert_lost(lambda client=client: client.submit(script, cache="everywhere", more_caches=["rows"]))
+                assert_lost(
+                    lambda client=client: client.submit(script, cache="everywhere", access=tfi.Access(caches=["rows"]))
+                )
 
         tfi.load("again", rows, if_exists="replace", address=joined.address)
         assert tfi.read_table("again", address=kept.address).num_rows == ROWS
@@ -54,7 +56,7 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
         assert 0 < left < ROWS
         assert int(tfi.dataset("rows", address=joined.address, accept_data_loss=True, exact=True).cardinality()) == left
         with tfi.connect(joined.address) as client:
-            client.submit(script, cache="rows", allow_data_loss=True).wait(timeout=120)
+            client.submit(script, cache="rows", restart=tfi.Restart(allow_data_loss=True)).wait(timeout=120)
             assert_lost(lambda: tfi.read_table("rows", address=kept.address))
             assert client.accept_data_loss("rows")
             assert tfi.read_table("rows", address=kept.address).num_rows == left

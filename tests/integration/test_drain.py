@@ -24,7 +24,10 @@ def test_a_drained_node_gets_no_tasks_and_its_partitions_are_read_by_others(
         tfi.load("drained", {"id": np.arange(ROWS)}, backups=1, partitions=64, address=nodes.address)
         drained = client.nodes()[1]
         handle = client.submit(
-            SCRIPTS / "read_ids.py", cache="drained", args=[str(tmp_path), "drained", "2", "held"], max_crashes=0
+            SCRIPTS / "read_ids.py",
+            cache="drained",
+            args=[str(tmp_path), "drained", "2", "held"],
+            restart=tfi.Restart(max_crashes=0),
         )
         await_files(handle, *(tmp_path / f"worker-{index}-0.json" for index in range(3)))
         try:

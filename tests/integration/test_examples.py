@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jobs import cli
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
@@ -176,7 +177,9 @@ def test_keras_on_jax_trains_on_two_devices_and_over_the_workers_of_a_job_withou
 ) -> None:
     devices = "--xla_force_host_platform_device_count=2"
     outside = run("jax_digits.py", cluster, python=jax_python, XLA_FLAGS=devices)
-    inside = run_job(client, "jax_digits.py", digits, kind="custom", python=str(jax_python))
+    inside = run_job(
+        client, "jax_digits.py", digits, strategy="custom", environment=tfi.Environment(python=str(jax_python))
+    )
     for number, lines in ((2, outside), (3, inside[-3:])):
         assert [lines[0], lines[2]] == [f"{number} devices", "TensorFlow is imported: False"]
         assert accuracy_in(lines[1]) > LEARNED
@@ -185,7 +188,7 @@ def test_keras_on_jax_trains_on_two_devices_and_over_the_workers_of_a_job_withou
 def test_a_ring_of_workers_that_know_only_their_addresses_has_one_model(
     cluster: LocalCluster, client: tfi.Client, digits: str
 ) -> None:
-    job = client.submit(EXAMPLES / "ring.py", cache=digits, kind="custom")
+    job = client.submit(EXAMPLES / "ring.py", cache=digits, strategy="custom")
     alone = run("ring.py", cluster)
     job.wait(SECONDS)
     # The first worker prints two more lines. Before them, some workers say that they repeat rows.
@@ -200,9 +203,12 @@ def test_a_ring_of_workers_that_know_only_their_addresses_has_one_model(
         assert imported == "TensorFlow is imported: False"
 
 
-def test_an_evaluator_reports_the_accuracy_on_other_rows(client: tfi.Client, digits: str) -> None:
-    job = client.submit(EXAMPLES / "evaluator.py", cache=digits, evaluator=True, evaluation_cache=f"{digits}_test")
+@pytest.mark.usefixtures("digits")
+def test_a_job_file_submits_an_evaluator_which_reports_the_accuracy_on_other_rows(client: tfi.Client) -> None:
+    submitted = cli("submit", "--detach", str(EXAMPLES / "evaluator.yaml"), address=client.address)
+    job = client.job(submitted.stdout.strip())
     status = job.wait(SECONDS)
+    assert status.spec.evaluator == tfi.Evaluator("digits_test")
     evaluator = status.attempt.tasks[-1].status
     assert evaluator.progress.step == status.attempt.tasks[0].status.progress.checkpoint_step
     printed = [line.text for line in job.logs(role="evaluator")]
@@ -214,7 +220,7 @@ def test_dtensor_splits_a_model_over_the_devices_of_a_process_and_over_the_worke
     cluster: LocalCluster, client: tfi.Client, digits: str
 ) -> None:
     outside = run("dtensor_digits.py", cluster)
-    inside = run_job(client, "dtensor_digits.py", digits, kind="custom", args=["--devices", "1"])[-2:]
+    inside = run_job(client, "dtensor_digits.py", digits, strategy="custom", args=["--devices", "1"])[-2:]
     assert outside[0] == "2 of 2 devices; each has 48 of 96 columns"
     assert inside[0] == "1 of 3 devices; each has 32 of 96 columns"
     assert min(accuracy_in(outside[1]), accuracy_in(inside[1])) > LEARNED
@@ -263,14 +269,14 @@ def test_embeddings_on_parameter_servers_explain_rows_that_they_were_not_trained
     pytest.importorskip("tf_keras")
     pytest.importorskip("sklearn")
     assert run("embedding_ps.py", cluster, "--load") == ["loaded 442 rows"]
-    servers, explained = run_job(client, "embedding_ps.py", "diabetes", "client", kind="parameter-server")[-2:]
+    servers, explained = run_job(client, "embedding_ps.py", "diabetes", "client", strategy="parameter-server")[-2:]
     assert servers == "on /job:ps/replica:0/task:0"
     # The mean of all rows explains nothing.
     assert float(explained.rpartition("=")[2]) > 0.1
 
 
 def test_two_logical_devices_of_one_process_have_equal_copies_of_a_model(client: tfi.Client, digits: str) -> None:
-    copies, equal, accuracy = run_job(client, "mirrored_cpus.py", digits, kind="mirrored")[-3:]
+    copies, equal, accuracy = run_job(client, "mirrored_cpus.py", digits, strategy="mirrored")[-3:]
     assert [copies, equal] == ["2 copies on CPU:0, CPU:1", "equal: True"]
     assert accuracy_in(accuracy) > LEARNED
 

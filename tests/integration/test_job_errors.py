@@ -22,7 +22,7 @@ from tensorflow_ignite.testing import LocalCluster
 def test_a_script_that_fails_fails_the_job_and_describe_shows_its_traceback(
     cluster: LocalCluster, client: tfi.Client, numbered: str
 ) -> None:
-    handle = client.submit(SCRIPTS / "fail.py", cache=numbered, args=["1"], max_crashes=0)
+    handle = client.submit(SCRIPTS / "fail.py", cache=numbered, args=["1"], restart=tfi.Restart(max_crashes=0))
     with pytest.raises(errors.JobFailedError, match="this is the script's own fault") as raised:
         handle.wait(LIMIT)
     job = raised.value.job
@@ -44,7 +44,13 @@ def test_a_script_that_fails_fails_the_job_and_describe_shows_its_traceback(
 
 def test_submit_exits_with_the_code_of_the_script(cluster: LocalCluster, numbered: str) -> None:
     submit = cli(
-        "submit", "--cache", numbered, "--max-crashes=0", str(SCRIPTS / "fail.py"), "7", address=cluster.address
+        "submit",
+        "--cache",
+        numbered,
+        "--set=restart.max_crashes=0",
+        str(SCRIPTS / "fail.py"),
+        "7",
+        address=cluster.address,
     )
     assert submit.returncode == 7
     assert "[worker 1] a secret of the script" in submit.stdout.splitlines()
@@ -62,7 +68,9 @@ def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
         "def all_reduce():\n    time.sleep(600)\n\n"
         "if tfi.train.context().index > 0:\n    all_reduce()\n"
     )
-    handle = client.submit(script, cache=numbered, first_step_timeout=20, max_crashes=0)
+    handle = client.submit(
+        script, cache=numbered, restart=tfi.Restart(max_crashes=0), timeouts=tfi.Timeouts(first_step=20)
+    )
     job = handle.wait(LIMIT, raise_on_failure=False)
     assert (job.state, job.attempts[0].cause_kind, job.crashes) == ("failed", "stall", 1)
     stall = re.search(r"no first step, no output and no work for (\d+\.\d) s \(first-step timeout 20 s\)", job.cause)
@@ -139,18 +147,24 @@ def test_packages_of_a_job_are_installed_or_the_job_fails_at_once_with_the_lines
     handle = client.submit(
         tmp_path / "train.py",
         cache="packages",
-        requirements=tmp_path / "needed.txt",
-        wheels=[wheel],
-        env={"PIP_NO_INDEX": "1"},
+        environment=tfi.Environment(
+            requirements=tmp_path / "needed.txt", wheels=[wheel], variables={"PIP_NO_INDEX": "1"}
+        ),
     )
     with pytest.raises(
         errors.JobFailedError, match="No matching distribution found for nowhere-to-be-found==3"
     ) as raised:
         handle.wait(LIMIT)
     assert raised.value.job is not None
-    assert (len(raised.value.job.attempts), raised.value.job.spec.start_timeout) == (1, 900)
+    assert (len(raised.value.job.attempts), raised.value.job.spec.timeouts.start) == (1, 900)
     submitted = cli(
-        "submit", "--cache", "packages", "--wheel", str(wheel), str(tmp_path / "train.py"), address=cluster.address
+        "submit",
+        "--cache",
+        "packages",
+        "--set",
+        f"environment.wheels={wheel}",
+        str(tmp_path / "train.py"),
+        address=cluster.address,
     )
     assert submitted.returncode == 0, submitted.stderr
     assert "[worker 0] sour" in submitted.stdout.splitlines()

@@ -41,7 +41,7 @@ def test_history_description_and_output_show_a_replaced_worker(
     script, go = tmp_path / "train.py", tmp_path / "go"
     script.write_text(SCRIPT)
     with tensorflow_ignite.connect(cluster.address) as client:
-        job = client.submit(script, cache=cache, kind="parameter-server", args=[str(go)])
+        job = client.submit(script, cache=cache, strategy="parameter-server", args=[str(go)])
         followed: list[Event] = []
         follower = threading.Thread(target=lambda: followed.extend(job.events(follow=True)))
         follower.start()

@@ -67,6 +67,6 @@ def test_limits_of_the_configuration_hold_for_a_job_and_are_reported(
     script = tmp_path / "script.py"
     script.write_text(source)
     with tfi.connect(limited.address) as client:
-        job = client.submit(script, cache="few", max_crashes=0).wait(LIMIT, raise_on_failure=False)
+        job = client.submit(script, cache="few", restart=tfi.Restart(max_crashes=0)).wait(LIMIT, raise_on_failure=False)
     assert job.state == "failed"
     assert cause in job.cause

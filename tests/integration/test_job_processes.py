@@ -43,7 +43,11 @@ def stay_on(nodes: LocalCluster, tmp_path: Path) -> Iterator[Callable[[], JobHan
                 address=client.address,
             )
             handle = client.submit(
-                SCRIPTS / "stay.py", cache="stay", args=[str(tmp_path), "1", str(CHILDREN)], max_crashes=0, stop_grace=1
+                SCRIPTS / "stay.py",
+                cache="stay",
+                args=[str(tmp_path), "1", str(CHILDREN)],
+                restart=tfi.Restart(max_crashes=0),
+                timeouts=tfi.Timeouts(stop_grace=1),
             )
             await_files(handle, *(tmp_path / f"worker-{index}.pid" for index in range(3)))
             await_job(handle, lambda job: job.state == "running")
@@ -130,7 +134,9 @@ def test_an_unreadable_row_ends_the_tasks_of_its_job_and_a_row_of_a_later_versio
 ) -> None:
     def start(name: str) -> tuple[JobHandle, set[int]]:
         (folder := tmp_path / name).mkdir()
-        handle = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(folder), "0"], max_crashes=0)
+        handle = client.submit(
+            SCRIPTS / "stay.py", cache=numbered, args=[str(folder), "0"], restart=tfi.Restart(max_crashes=0)
+        )
         pids = await_files(handle, *(folder / f"worker-{index}.pid" for index in range(3)))
         await_job(handle, lambda job: job.state == "running")
         return handle, {int(pid) for pid in pids}

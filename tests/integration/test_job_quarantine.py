@@ -36,7 +36,9 @@ def test_stop_by_force_ends_a_job_whose_node_proves_nothing_and_the_node_is_in_q
     python.chmod(0o700)
     with LocalCluster(nodes=1, config=config, python=str(python)) as cluster, tfi.connect(cluster.address) as client:
         tfi.load("rows", {"id": np.arange(10)}, partitions=1, address=cluster.address)
-        handle = client.submit(SCRIPTS / "stay.py", cache="rows", args=[str(tmp_path), "0"], stop_grace=GRACE)
+        handle = client.submit(
+            SCRIPTS / "stay.py", cache="rows", args=[str(tmp_path), "0"], timeouts=tfi.Timeouts(stop_grace=GRACE)
+        )
         pid = int(await_files(handle, tmp_path / "worker-0.pid")[0])
         await_job(handle, lambda job: job.state == "running")
         (node,) = client.nodes()

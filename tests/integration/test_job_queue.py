@@ -73,7 +73,7 @@ class Scene:
             cache="rows",
             args=[str(self.folder), name],
             name=name,
-            max_crashes=0,
+            restart=tfi.Restart(max_crashes=0),
             **options,  # type: ignore[arg-type]
         )
         return self.jobs[name]
@@ -169,10 +169,9 @@ def test_a_job_that_needs_more_tasks_than_a_node_has_room_for_runs_alone(scene: 
     large = scene.clients["bob"].submit(
         scene.folder / "script.py",
         cache="rows",
-        kind="parameter-server",
-        ps=4,
+        strategy=tfi.ParameterServer(servers=4),
+        restart=tfi.Restart(max_crashes=0),
         args=[str(scene.folder), "large"],
-        max_crashes=0,
     )
     scene.jobs["large"] = large
     scene.await_waiting("large", "room on node")

@@ -62,7 +62,7 @@ def test_the_workers_of_a_parameter_server_job_read_each_row_once_and_only_their
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
     handle = client.submit(
-        SCRIPTS / "train_ps.py", cache=numbered, kind="parameter-server", args=[str(tmp_path), numbered]
+        SCRIPTS / "train_ps.py", cache=numbered, strategy="parameter-server", args=[str(tmp_path), numbered]
     )
     job = handle.wait(LIMIT)
     assert f"{ROWS} rows seen" in [line.text for line in handle.logs(role="client")]
@@ -98,7 +98,10 @@ def test_a_job_that_ignores_joining_nodes_reads_its_partitions_where_they_have_m
     asked = make_request(cache, columns=["id"], key=False, partitions="all", address=nodes.address, batch_bytes=0)
     with tfi.connect(nodes.address) as client:
         handle = client.submit(
-            SCRIPTS / "read_ids.py", cache=cache, on_join="ignore", args=[str(tmp_path), cache, "2", "held"]
+            SCRIPTS / "read_ids.py",
+            cache=cache,
+            restart=tfi.Restart(on_join="ignore"),
+            args=[str(tmp_path), cache, "2", "held"],
         )
         await_files(handle, *(tmp_path / f"worker-{index}-0.json" for index in range(3)))
         nodes.start_node()

@@ -53,7 +53,7 @@ def test_code_arguments_and_environment_reach_every_worker_and_each_knows_its_pl
         SCRIPTS / "project",
         cache=numbered,
         args=[str(tmp_path), *ARGUMENTS],
-        env={"SEED": "7", "TEXT": "a = b\nc"},
+        environment=tfi.Environment(variables={"SEED": "7", "TEXT": "a = b\nc"}),
         name="a project",
         checkpoint_directory="/checkpoints/7",
     ).wait(LIMIT)
@@ -96,11 +96,10 @@ def test_every_role_of_a_parameter_server_job_gets_its_role_and_index(
         archive,
         script="inner/main.py",
         cache=numbered,
-        kind="parameter-server",
-        ps=2,
+        strategy=tfi.ParameterServer(servers=2),
+        restart=tfi.Restart(max_crashes=0),
+        environment=tfi.Environment(variables={"STAY": "1"}),
         args=[str(tmp_path), *ARGUMENTS],
-        env={"STAY": "1"},
-        max_crashes=0,
     )
     running = await_job(handle, lambda job: job.state == "running")
     await_files(handle, tmp_path / "client-0.json")
@@ -193,7 +192,9 @@ def test_every_node_returns_a_jobs_output_from_the_first_line_during_and_after_t
 def test_stop_returns_when_every_process_of_the_job_has_terminated(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
-    handle = client.submit(SCRIPTS / "stay.py", cache=numbered, args=[str(tmp_path), "1", "4"], stop_grace=0.5)
+    handle = client.submit(
+        SCRIPTS / "stay.py", cache=numbered, args=[str(tmp_path), "1", "4"], timeouts=tfi.Timeouts(stop_grace=0.5)
+    )
     files = [tmp_path / f"worker-{index}.pid" for index in range(3)]
     files += [tmp_path / f"worker-{index}-child-{number}.pid" for index in range(3) for number in range(4)]
     pids = {int(text) for text in await_files(handle, *files)}
@@ -225,7 +226,9 @@ def test_stop_returns_when_every_process_of_the_job_has_terminated(
 def test_stopping_twice_is_stopping_once_and_a_job_that_is_over_cannot_be_stopped(
     cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
-    handle = client.submit(SCRIPTS / "project", cache=numbered, args=[str(tmp_path)], env={"STAY": "1"})
+    handle = client.submit(
+        SCRIPTS / "project", cache=numbered, args=[str(tmp_path)], environment=tfi.Environment(variables={"STAY": "1"})
+    )
     # Before anything runs: a job can be stopped at any time.
     assert handle.stop(wait=False).stop_requested
     assert client.job(handle.id).stop(timeout=LIMIT).state == "stopped"

@@ -69,9 +69,13 @@ def test_the_agent_of_a_killed_node_ends_all_its_processes_and_proves_it_before_
     started, credentials = cluster
     tfi.load("rows", {"id": np.arange(99)}, backups=1, address=started.address, credentials=credentials)
     with tfi.connect(",".join(started.addresses), credentials=credentials) as client:
-        options = {} if credentials is None else {"allow_plaintext": True}
+        options = {} if credentials is None else {"access": tfi.Access(allow_plaintext=True)}
         handle = client.submit(
-            SCRIPTS / "stay.py", cache="rows", args=[str(tmp_path), "0", str(CHILDREN)], stop_grace=1, **options
+            SCRIPTS / "stay.py",
+            cache="rows",
+            args=[str(tmp_path), "0", str(CHILDREN)],
+            timeouts=tfi.Timeouts(stop_grace=1),
+            **options,
         )
         await_files(handle, *(tmp_path / f"worker-{index}.pid" for index in range(3)))
         job = await_job(handle, lambda job: job.state == "running")

@@ -18,6 +18,7 @@ from jobs import LIMIT, SCRIPTS, await_job, read
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, NoAgentError
+from tensorflow_ignite.groups import Strategy
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
@@ -71,7 +72,7 @@ def test_each_kind_trains_in_each_way(
 ) -> None:
     if library == "tf_keras":
         pytest.importorskip("tf_keras")
-    succeed(client, "train_kind.py", cache=line, kind=kind, args=[str(tmp_path), library])
+    succeed(client, "train_kind.py", cache=line, strategy=kind, args=[str(tmp_path), library])
     found = {path.stem: json.loads(path.read_text()) for path in tmp_path.glob("*.json")}
     assert sorted(found) == SCRIPT_TASKS[kind]
     weights = [weights for weights, _ in found.values()]
@@ -92,7 +93,7 @@ def test_examples_with_a_loop_recognise_digits(
     for cache, rows in {"handwritten": order[:1437], "handwritten_test": order[1437:]}.items():
         data = {"pixels": pixels[rows].astype(np.uint8), "label": label[rows]}
         tfi.load(cache, data, if_exists="replace", address=cluster.address)
-    handle = client.submit(EXAMPLES / example, cache="handwritten", kind=kind, args=["--epochs", "12"])
+    handle = client.submit(EXAMPLES / example, cache="handwritten", strategy=kind, args=["--epochs", "12"])
     job = handle.wait(timeout=LIMIT)
     assert job.progress.step == job.progress.total_steps > 0
     (accuracy,) = [line.text for line in handle.logs() if line.text.startswith("test accuracy=")]
@@ -103,8 +104,10 @@ def test_examples_with_a_loop_recognise_digits(
 def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
     client: tfi.Client, line: str, tmp_path: Path
 ) -> None:
-    handle = client.submit(SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", "none"], max_crashes=0)
-    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--kind custom"):
+    handle = client.submit(
+        SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", "none"], restart=tfi.Restart(max_crashes=0)
+    )
+    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--strategy custom"):
         handle.wait(timeout=LIMIT)
 
 
@@ -119,8 +122,7 @@ def test_an_evaluator_scores_each_checkpoint_and_the_job_ends_after_the_last_one
         "train_kind.py",
         cache=line,
         args=[str(tmp_path), "keras"],
-        evaluator=True,
-        evaluation_cache=test,
+        evaluator=tfi.Evaluator(cache=test),
     )
     assert job.attempt.tasks[-1].name == "evaluator 0"
     evaluator = job.attempt.tasks[-1].status
@@ -138,9 +140,13 @@ def test_a_job_goes_on_without_an_evaluator_that_fails(client: tfi.Client, line:
     folder.mkdir()
     (folder / "main.py").write_text((SCRIPTS / "train_kind.py").read_text())
     (folder / "evaluate.py").write_text("raise RuntimeError('broken on purpose')")
-    job = client.submit(folder, cache=line, args=[str(tmp_path), "loop"], max_crashes=0, evaluator="evaluate.py").wait(
-        timeout=LIMIT
-    )
+    job = client.submit(
+        folder,
+        cache=line,
+        args=[str(tmp_path), "loop"],
+        restart=tfi.Restart(max_crashes=0),
+        evaluator=tfi.Evaluator(script="evaluate.py"),
+    ).wait(timeout=LIMIT)
     assert (job.state, len(job.attempts), job.crashes) == ("succeeded", 1, 0)
     assert "broken on purpose" in job.attempt.tasks[-1].status.error
     assert "and the training goes on" in " ".join(event.text for event in job.events)
@@ -153,15 +159,12 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         client,
         "show_task.py",
         cache=line,
-        kind="custom",
+        strategy=tfi.Custom(chief=True, roles={"reader": 1, "actor": 2}),
+        workers=tfi.Workers(per_node=2),
+        environment=tfi.Environment({"TEST_ALL": "1", "actor:TEST_ROLE": "actor", "worker:TEST_ROLE": "worker"}),
         args=[str(tmp_path)],
-        workers_per_node=2,
-        chief=True,
-        roles={"reader": 1, "actor": 2},
-        env={"TEST_ALL": "1"},
-        role_env={"actor": {"TEST_ROLE": "actor"}, "worker": {"TEST_ROLE": "worker"}},
     )
-    names = [f"worker {index}" for index in range(6)] + ["reader 0", "actor 0", "actor 1"]
+    names = [f"worker {index}" for index in range(6)] + ["actor 0", "actor 1", "reader 0"]
     assert [task.name for task in job.attempt.tasks] == names
     found = {name: read(tmp_path, f"{name.replace(' ', '-')}.json") for name in names}
     partitions = [found[name]["partitions"] for name in names[:6]]
@@ -200,23 +203,28 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"kind": "one", "ps": 2}, "Only a parameter-server job has parameter servers"),
-        ({"kind": "one", "workers_per_node": 2}, "has one process"),
-        ({"kind": "mirrored", "min_workers": 2}, "has one process"),
-        ({"kind": "parameter-server", "chief": True}, "is its client process"),
-        ({"roles": {"actor": 1}}, "Only a custom job has roles of its own"),
-        ({"kind": "custom", "roles": {"worker": 1}}, "is none of"),
-        ({"kind": "custom", "roles": {"actor": 1_000}}, "a whole number from 1 to 100"),
-        ({"workers_per_node": 0}, "a whole number from 1 to 64"),
-        ({"workers_per_node": 1_000}, "from 1 to 64"),
-        ({"role_env": {"ps": {"A": "1"}}}, "which it does not have"),
-        ({"ps_nodes": {"rack": "a"}}, "has no parameter servers"),
-        ({"nodes": {"rack": "nowhere"}}, "No node has the attribute rack=nowhere"),
-        # No node has an attribute with this name: it is not the text null either.
-        ({"nodes": {"shelf": "null"}}, "No node has the attribute shelf=null"),
-        ({"kind": "horovod"}, "custom"),
-        ({"evaluation_cache": LINE}, "without an evaluator"),
-        ({"evaluator": True, "role_env": {"evaluation": {"A": "1"}}}, "evaluator, worker"),
+        ({"strategy": Strategy("one", servers=2)}, r"strategy\.servers is set for a job of kind one"),
+        ({"strategy": "one", "workers": tfi.Workers(per_node=2)}, "has one process"),
+        ({"strategy": tfi.Mirrored(), "workers": tfi.Workers(minimum=2)}, "has one process"),
+        (
+            {"strategy": Strategy("parameter-server", chief=True)},
+            r"strategy\.chief is set for a job of kind",
+        ),
+        ({"strategy": Strategy(roles={"actor": 1})}, "Only jobs of kind custom have it"),
+        ({"strategy": tfi.Custom(roles={"worker": 1})}, "is none of"),
+        ({"strategy": tfi.Custom(roles={"actor": 1_000})}, r"roles\.actor is 1000\. It is a number from 1 to 100"),
+        ({"workers": tfi.Workers(per_node=-1)}, r"workers\.per_node is -1\. It is a number from 1 to 64"),
+        ({"workers": tfi.Workers(per_node=1_000)}, "from 1 to 64"),
+        ({"environment": tfi.Environment({"ps:A": "1"})}, "of a role that the job does not have"),
+        ({"strategy": Strategy(server_nodes={"rack": "a"})}, "Only jobs of kind parameter-server have it"),
+        ({"workers": tfi.Workers(nodes={"rack": "nowhere"})}, "No node has the attribute rack=nowhere"),
+        # Not the text of a value that is not there.
+        ({"workers": tfi.Workers(nodes={"shelf": "null"})}, "No node has the attribute shelf=null"),
+        ({"strategy": "horovod"}, "custom"),
+        (
+            {"evaluator": tfi.Evaluator(), "environment": tfi.Environment({"evaluation:A": "1"})},
+            "has here: evaluator, worker",
+        ),
     ],
 )
 def test_what_a_kind_has_not_is_an_error_before_anything_starts(
@@ -239,25 +247,33 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
         tfi.load("pictures", {"id": np.arange(64)}, partitions=64, address=nodes.addresses[0])
         with tfi.connect(nodes.addresses[0]) as client:
             assert sorted(len(node.gpus) for node in client.nodes()) == [0, 3]
-            options: dict[str, Any] = {"cache": "pictures", "kind": "custom", "workers_per_node": 2}
-            job = succeed(client, "show_task.py", args=[str(tmp_path)], gpus_per_worker=1, **options)
+            options: dict[str, Any] = {"cache": "pictures", "strategy": "custom"}
+            job = succeed(client, "show_task.py", args=[str(tmp_path)], workers=tfi.Workers(2, gpus=1), **options)
             assert [task.status.gpus for task in job.attempt.tasks] == [("0",), ("1",)]
             assert {task.node_address for task in job.attempt.tasks} == {nodes.addresses[1]}
             found = [read(tmp_path, f"worker-{index}.json") for index in range(2)]
             assert [each["visible"] for each in found] == ["0", "1"]
             assert sorted(found[0]["partitions"] + found[1]["partitions"]) == list(range(64))
-            holder = client.submit(SCRIPTS / "stay.py", args=[str(tmp_path), "0"], gpus_per_worker=2, **options)
+            holder = client.submit(
+                SCRIPTS / "stay.py", args=[str(tmp_path), "0"], workers=tfi.Workers(2, gpus=2), **options
+            )
             await_job(holder, lambda job: job.state == "running")
-            waiting = client.submit(SCRIPTS / "show_task.py", args=[str(tmp_path)], gpus_per_worker=2, **options)
+            waiting = client.submit(
+                SCRIPTS / "show_task.py", args=[str(tmp_path)], workers=tfi.Workers(2, gpus=2), **options
+            )
             await_job(waiting, lambda job: "(2 of 3 GPUs, 2 more needed)" in job.waiting_for)
-            with pytest.raises(InvalidRequestError, match=r"4 GPUs for each worker, and no node .* more than 3"):
-                client.submit(SCRIPTS / "show_task.py", gpus_per_worker=4, **options)
-            with pytest.raises(InvalidRequestError, match="Set gpus_per_worker in its place"):
-                client.submit(SCRIPTS / "show_task.py", env={"CUDA_VISIBLE_DEVICES": "0"}, **options)
+            with pytest.raises(InvalidRequestError, match=r"workers\.gpus is 4, and no node .* more than 3 GPUs"):
+                client.submit(SCRIPTS / "show_task.py", workers=tfi.Workers(2, gpus=4), **options)
+            with pytest.raises(InvalidRequestError, match=r"Set workers\.gpus in its place"):
+                client.submit(
+                    SCRIPTS / "show_task.py",
+                    environment=tfi.Environment(variables={"CUDA_VISIBLE_DEVICES": "0"}),
+                    **options,
+                )
             holder.stop()
             assert waiting.wait(timeout=LIMIT).attempt.tasks[0].status.gpus == ("0", "1")
             # A task without GPUs sees none, on any node.
-            succeed(client, "show_task.py", args=[str(tmp_path)], **options)
+            succeed(client, "show_task.py", args=[str(tmp_path)], workers=tfi.Workers(2), **options)
             assert [read(tmp_path, f"worker-{index}.json")["visible"] for index in range(4)] == [""] * 4
 
 
@@ -278,9 +294,9 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_others_own_which_need
         tfi.load("racks", {"id": np.arange(64)}, partitions=64, address=nodes.address)
         options: dict[str, Any] = {"cache": "racks", "args": [str(tmp_path)]}
         with tfi.connect(nodes.address) as client:
-            with pytest.raises(NoAgentError, match=r"has no TensorFlow .* or other nodes \(--nodes\)"):
+            with pytest.raises(NoAgentError, match=r"has no TensorFlow .* or other nodes \(workers\.nodes\)"):
                 client.submit(SCRIPTS / "show_task.py", **options)
-            job = succeed(client, "show_task.py", nodes={"rack": "with"}, **options)
+            job = succeed(client, "show_task.py", workers=tfi.Workers(nodes={"rack": "with"}), **options)
             assert [task.node_address for task in job.attempt.tasks] == [nodes.address]
             assert read(tmp_path, "worker-0.json")["partitions"] == list(range(64))
 
@@ -327,7 +343,7 @@ def test_an_error_of_a_client_outside_names_the_end_of_its_servers(
     for is_stopped in (False, True):
         with (
             pytest.raises(ZeroDivisionError),
-            client.parameter_servers("rows_of_a_client_that_raises", ps=1) as handle,
+            client.parameter_servers("rows_of_a_client_that_raises", servers=1) as handle,
         ):
             raise ZeroDivisionError(is_stopped and handle.stop(wait=False))
         said = capsys.readouterr().err

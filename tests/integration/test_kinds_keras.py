@@ -88,11 +88,11 @@ def cell(request: pytest.FixtureRequest, cluster: LocalCluster, tmp_path_factory
         job = client.submit(
             SCRIPTS / "train_features.py",
             cache=TRAINING,
-            more_caches=[OTHER],
-            kind=kind,
+            strategy=kind,
+            restart=tfi.Restart(max_crashes=0),
+            environment=tfi.Environment(variables={"XLA_FLAGS": f"--xla_dump_to={folder / 'xla'}"}),
+            access=tfi.Access(caches=[OTHER]),
             args=[str(folder), library, OTHER, *FEATURES],
-            env={"XLA_FLAGS": f"--xla_dump_to={folder / 'xla'}"},
-            max_crashes=0,
         ).wait(timeout=LIMIT)
     found = [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
     assert len(found) == (3 if kind == "multi-worker-mirrored" else 1)

@@ -86,7 +86,7 @@ def test_a_job_that_does_not_succeed_makes_no_version(
 ) -> None:
     script = tmp_path / "trained.py"
     script.write_text(TRAINED + ("while True: tfi.train.report(1)\n" if end == "is_stopped" else ""))
-    job = client.submit(script, cache=numbered, args=["keras", end, str(tmp_path)], max_crashes=0)
+    job = client.submit(script, cache=numbered, args=["keras", end, str(tmp_path)], restart=tfi.Restart(max_crashes=0))
     exported = f"/models/exported_{end}"
     if end == "is_stopped":
         for _ in job.watch(LIMIT):
@@ -105,7 +105,7 @@ def test_a_job_that_does_not_succeed_makes_no_version(
 def test_a_continuous_job_exports_nothing(client: tfi.Client, numbered: str, tmp_path: Path) -> None:
     script = tmp_path / "exports.py"
     script.write_text("import tensorflow_ignite as tfi\ntfi.train.export(None, 'never')\n")
-    job = client.submit(script, cache=numbered, continuous=True, max_crashes=0)
+    job = client.submit(script, cache=numbered, restart=tfi.Restart(max_crashes=0), rounds=tfi.Rounds())
     with pytest.raises(tfi.errors.JobFailedError, match="a continuous job exports no model never"):
         job.wait(LIMIT)
 

@@ -49,7 +49,9 @@ def script(tmp_path: Path) -> Path:
 def submit(client: tfi.Client, script: Path, name: str, **options: int) -> JobHandle:
     """Submits a job with one process that runs until the file of its name exists."""
     end = script.parent / name
-    return client.submit(script, cache="rows", kind="one", name=name, args=[str(end)], max_crashes=0, **options)  # type: ignore[arg-type]
+    return client.submit(
+        script, cache="rows", strategy="one", restart=tfi.Restart(max_crashes=0), name=name, args=[str(end)], **options
+    )  # type: ignore[arg-type]
 
 
 def node_of(job: Job) -> str:
@@ -67,7 +69,7 @@ def test_jobs_that_need_all_gpus_of_a_node_run_on_two_nodes_and_one_that_restart
     script: Path, shared: LocalCluster
 ) -> None:
     with tfi.connect(shared.address) as client:
-        first, second, third = (submit(client, script, name, gpus_per_worker=2) for name in ("a", "b", "c"))
+        first, second, third = (submit(client, script, name, workers=tfi.Workers(gpus=2)) for name in ("a", "b", "c"))
         ids = {node.node_id for node in shared.nodes}
         running = [await_job(handle, runs_on(ids)) for handle in (first, second)]
         assert {node_of(job) for job in running} == ids
@@ -87,14 +89,13 @@ def test_jobs_that_need_all_gpus_of_a_node_run_on_two_nodes_and_one_that_restart
         workers = client.submit(
             script,
             cache="rows",
-            kind="custom",
-            gpus_per_worker=2,
-            on_join="ignore",
-            max_crashes=1,
+            strategy="custom",
+            workers=tfi.Workers(gpus=2),
+            restart=tfi.Restart(on_join="ignore", max_crashes=1),
             args=[str(script.parent / "workers")],
         )
         await_job(workers, lambda job: job.state == "running")
-        process = submit(client, script, "process", gpus_per_worker=2)
+        process = submit(client, script, "process", workers=tfi.Workers(gpus=2))
         await_job(process, lambda job: job.queue_position == 1)
         joined = shared.start_node().node_id
         await_job(process, runs_on({joined}))
@@ -134,7 +135,7 @@ def test_a_job_moves_at_most_twice_when_all_nodes_restart_and_jobs_of_a_killed_n
         assert job.state == "succeeded"
         assert len(job.attempts) <= 3, [(each.cause, [task.node_id for task in each.tasks]) for each in job.attempts]
 
-        handles = {name: submit(client, script, name, gpus_per_worker=1) for name in ("a", "b", "c", "d")}
+        handles = {name: submit(client, script, name, workers=tfi.Workers(gpus=1)) for name in ("a", "b", "c", "d")}
         ids = {each.node_id for each in shared.nodes}
         placed = [node_of(await_job(handle, runs_on(ids))) for handle in handles.values()]
         assert set(placed) == ids

@@ -49,7 +49,13 @@ def test_output_after_a_lost_part_is_shown_with_the_size_of_the_gap(nodes: Local
     script.write_text(SCRIPT)
     tfi.load("output_loss", {"x": list(range(300))}, backups=2, address=nodes.address)
     with tfi.connect(nodes.address) as client:
-        handle = client.submit(script, cache="output_loss", args=[str(tmp_path)], min_workers=1, quorum="none")
+        handle = client.submit(
+            script,
+            cache="output_loss",
+            args=[str(tmp_path)],
+            workers=tfi.Workers(minimum=1),
+            restart=tfi.Restart(quorum="none"),
+        )
         await_files(handle, *[tmp_path / f"printed-{index}" for index in range(3)])
         whole = {index: list(range(LINES)) for index in range(3)}
         await_true(lambda: all(output(handle, i) == (whole[i], 0) for i in whole), "output is missing", LIMIT)

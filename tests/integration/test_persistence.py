@@ -28,7 +28,13 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
         with tfi.connect(cluster.address) as client:
             name = next(node.consistent_id for node in client.nodes() if node.id == last.node_id)
             arguments = [str(tmp_path), "20", "0.1"]
-            job = client.submit(SCRIPTS / "steps.py", cache="rows", args=arguments, max_crashes=0, stop_grace=1)
+            job = client.submit(
+                SCRIPTS / "steps.py",
+                cache="rows",
+                args=arguments,
+                restart=tfi.Restart(max_crashes=0),
+                timeouts=tfi.Timeouts(stop_grace=1),
+            )
             await_job(job, lambda job: bool(job.progress and (job.progress.step or 0) >= 10))
             cluster.kill_node(last)
             remedy = f"Start these nodes, whose disks have the rows, and they are read again: {name} at "

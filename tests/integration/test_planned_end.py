@@ -55,7 +55,11 @@ def test_planned_ends_lose_no_step(tmp_path: Path, tolerant: Path) -> None:
     with LocalCluster(nodes=2, config=tolerant) as nodes, tfi.connect(",".join(nodes.addresses)) as client:
         tfi.load("ledger", {"x": np.arange(300, dtype=np.float32)}, backups=1, address=nodes.address)
         handle = client.submit(
-            SCRIPTS / "ledger.py", cache="ledger", args=[str(tmp_path)], max_crashes=0, stop_grace=30, start_timeout=300
+            SCRIPTS / "ledger.py",
+            cache="ledger",
+            args=[str(tmp_path)],
+            restart=tfi.Restart(max_crashes=0),
+            timeouts=tfi.Timeouts(stop_grace=30, start=300),
         )
         try:
             job = await_job(handle, has_stepped(1))

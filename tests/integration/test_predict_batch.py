@@ -92,7 +92,7 @@ def test_results_are_those_of_the_model_by_key_and_sql_joins_them_with_the_rows(
     client: tfi.Client, model: Any, images: dict[str, Any]
 ) -> None:
     job = succeeded(client.predict("digits_in_bulk", cache=IMAGES, into="digits_scored", keep=["label"]))
-    assert job.spec.kind == "predict"
+    assert job.spec.strategy.kind == "predict"
     assert job.spec.prediction is not None
     assert (job.spec.prediction.model, job.spec.prediction.output_cache) == ("digits_in_bulk:1", "digits_scored")
     assert job.attempt is not None
@@ -255,7 +255,6 @@ def test_rows_without_a_result_cost_nothing_and_nodes_without_partitions_get_no_
         (["digits_in_bulk"], {"batch_size": 0}, errors.InvalidRequestError, "batch_size"),
         (["digits_in_bulk"], {"script": "score.py"}, errors.InvalidRequestError, "Name one"),
         ([], {}, errors.InvalidRequestError, "Name one"),
-        (["digits_in_bulk"], {"ps": 2}, errors.InvalidRequestError, "ps is no option"),
     ],
 )
 def test_what_cannot_be_predicted_is_refused_before_anything_is_written(
@@ -284,7 +283,9 @@ def test_a_script_without_the_function_is_refused_and_one_that_returns_no_arrays
     for text, reason in (("return [1]", "has returned list"), ("return {'a': batch['id'][:1]}", "for .* rows")):
         bad = script(tmp_path, f"def predict(batch):\n    {text}\n")
         with pytest.raises(errors.JobFailedError, match=reason):
-            client.predict(cache="for_bad_scripts", into="of_bad", script=bad, max_crashes=0).wait(LIMIT)
+            client.predict(cache="for_bad_scripts", into="of_bad", script=bad, restart=tfi.Restart(max_crashes=0)).wait(
+                LIMIT
+            )
 
 
 @pytest.mark.full
@@ -392,7 +393,7 @@ def begin_prediction(client: tfi.Client, cache: str, into: str, folder: Path) ->
         into=into,
         script=SCRIPTS / "score_until.py",
         batch_size=BATCH,
-        env={"FOLDER": str(folder), "ROWS": str(UNTIL)},
+        environment=tfi.Environment(variables={"FOLDER": str(folder), "ROWS": str(UNTIL)}),
     )
 
     def waits(job: Job) -> bool:

@@ -56,7 +56,7 @@ class Training:
             SCRIPTS / "book_of_rows.py",
             cache=options["cache"],
             args=[str(folder), json.dumps({"crashes": {}, **options})],
-            **{"max_crashes": len(crashes), **job},
+            **{"restart": tfi.Restart(max_crashes=len(crashes)), **job},
         )
 
     def end(self, attempts: int | None = None) -> Job:
@@ -163,7 +163,9 @@ def in_ways(client: tfi.Client, folder: Path, cache: str, ways: dict[str, Any], 
     """Runs one job that trains in each way; what each worker has noted."""
     options = {"cache": cache, "ways": ways}
     script = SCRIPTS / "book_of_rows.py"
-    handle = client.submit(script, cache=cache, args=[str(folder), json.dumps(options)], max_crashes=0, **job)
+    handle = client.submit(
+        script, cache=cache, args=[str(folder), json.dumps(options)], restart=tfi.Restart(max_crashes=0), **job
+    )
     # Many trainings, each of which saves after each step.
     assert str(handle.wait(3 * LIMIT).state) == "succeeded", handle.status.to_dict()
     return {name: [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-?.json"))] for name in ways}
@@ -174,7 +176,7 @@ def by_one(cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> W
     load(cluster, "booked_by_one")
     ways = {name: {**ENDS, **way} for name, way in BY_ONE.items()}
     with tfi.connect(cluster.address) as client:
-        return in_ways(client, tmp_path_factory.mktemp("one"), "booked_by_one", ways, kind="one")
+        return in_ways(client, tmp_path_factory.mktemp("one"), "booked_by_one", ways, strategy="one")
 
 
 @pytest.fixture(scope="module")
@@ -294,10 +296,16 @@ def test_a_position_within_an_epoch_of_other_rows_is_an_error_that_says_what_to_
     load(cluster, "booked")
     options = {"cache": "booked", "batch": 10, "epochs": 3, "reading": SINGLE, "crashes": {1: 4}}
     # No crash is forgiven, so that the checkpoint stays within the epoch.
-    first = training("first", options, kind="one", checkpoint_directory="ignite:///booked-elsewhere", max_crashes=0)
+    first = training(
+        "first",
+        options,
+        strategy="one",
+        restart=tfi.Restart(max_crashes=0),
+        checkpoint_directory="ignite:///booked-elsewhere",
+    )
     assert str(first.handle.wait(LIMIT, raise_on_failure=False).state) == "failed"
     other = {**options, "reading": {**SINGLE, "where": "x < 50"}, "crashes": {}}
-    second = training("second", other, kind="one", checkpoint_directory="ignite:///booked-elsewhere")
+    second = training("second", other, strategy="one", checkpoint_directory="ignite:///booked-elsewhere")
     assert str(second.handle.wait(LIMIT, raise_on_failure=False).state) == "failed"
     text = "\n".join(line.text for line in second.handle.logs())
     assert "the position was saved within epoch 0 of other rows of cache 'booked'" in text

@@ -86,12 +86,9 @@ def test_rounds_leave_out_no_row_although_a_node_is_killed_and_publish_no_worse_
             SCRIPTS / "train_rounds.py",
             cache=cache,
             args=[str(tmp_path)],
-            continuous=True,
-            when_rows=100,
-            replay=0.5,
-            start_timeout=300,
-            # Any of the two nodes may be the older one.
-            quorum="none",
+            restart=tfi.Restart(quorum="none"),
+            timeouts=tfi.Timeouts(start=300),
+            rounds=tfi.Rounds(when_rows=100, replay=0.5),
         )
         try:
             not_for_training = held_out(nodes, cache)
@@ -182,7 +179,13 @@ def test_a_planned_end_ends_a_wait_at_once_and_the_next_attempt_goes_on(
         "    print('round', round.number, 'of attempt', tfi.train.context().attempt, flush=True)\n"
     )
     # Both times are longer than LIMIT: an end that waited for one of them would fail the test.
-    handle = client.submit(script, cache="waits", continuous=True, every=3600, stop_grace=2 * LIMIT, max_crashes=0)
+    handle = client.submit(
+        script,
+        cache="waits",
+        restart=tfi.Restart(max_crashes=0),
+        timeouts=tfi.Timeouts(stop_grace=2 * LIMIT),
+        rounds=tfi.Rounds(every=3600),
+    )
     job = await_job(handle, waits_for("its time, in"))
     pid = job.attempts[0].tasks[-1].status.pid
     assert pid is not None
@@ -203,7 +206,7 @@ def test_a_continuous_job_whose_script_knows_no_rounds_ends_with_it_and_says_so(
 ) -> None:
     script = tmp_path / "once.py"
     script.write_text("print('done')\n")
-    handle = client.submit(script, cache=numbered, continuous=True)
+    handle = client.submit(script, cache=numbered, rounds=tfi.Rounds())
     assert handle.wait(LIMIT).state == "succeeded"
     described = cli("describe", handle.id, address=cluster.address).stdout
     assert "rounds: none; they begin when the script calls tfi.train.rounds()" in described
@@ -232,7 +235,7 @@ def test_models_of_tf_keras_are_published_by_several_workers(
         "    print('published', round.publish(model, 'tf_keras', measure=loss).version, flush=True)\n"
         "    break\n"
     )
-    handle = client.submit(script, cache="line_of_tf_keras", continuous=True, max_crashes=0)
+    handle = client.submit(script, cache="line_of_tf_keras", restart=tfi.Restart(max_crashes=0), rounds=tfi.Rounds())
     assert handle.wait(LIMIT).state == "succeeded"
     assert len(handle.status.attempts[-1].tasks) == 3
     for index in range(3):

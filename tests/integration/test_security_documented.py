@@ -109,7 +109,9 @@ def test_every_listening_socket_is_known_and_lets_in_nobody_by_chance(documented
     foreign = make_authority(tmp_path / "foreign")
     tfi.load("own", {"x": np.arange(400)}, partitions=64, address=cluster.address, credentials=documented.alice)
     with tfi.connect(cluster.address, credentials=documented.alice) as client:
-        handle = client.submit(SCRIPTS / "serve.py", cache="own", args=[str(tmp_path)], allow_plaintext=True)
+        handle = client.submit(
+            SCRIPTS / "serve.py", cache="own", args=[str(tmp_path)], access=tfi.Access(allow_plaintext=True)
+        )
         await_files(handle, *(tmp_path / f"serves-{index}" for index in range(2)))
         # Workers take equal numbers of rows; the one with fewer repeats some.
         assert sum(int((tmp_path / f"serves-{index}").read_text()) for index in range(2)) >= 400

@@ -41,11 +41,9 @@ def run(secured: Secured, folder: Path, *arguments: str) -> Job:
         job = client.submit(
             SCRIPT,
             cache="own",
-            more_caches=["named"],
-            more_directories=["ignite:///models/trips"],
+            restart=tfi.Restart(max_crashes=0),
+            access=tfi.Access(caches=["named"], directories=["ignite:///models/trips"], allow_plaintext=True),
             args=[str(folder), *arguments],
-            max_crashes=0,
-            allow_plaintext=True,
         )
         return job.wait(LIMIT, raise_on_failure=False)
 
@@ -124,7 +122,7 @@ def test_rules_decide_which_callers_submit_watch_and_read(secured: Secured) -> N
     with secured.connect("bob") as client:
         assert len(client.nodes()) == 2
         with pytest.raises(errors.PermissionDeniedError, match="bob"):
-            client.submit(SCRIPT, cache="own", allow_plaintext=True)
+            client.submit(SCRIPT, cache="own", access=tfi.Access(allow_plaintext=True))
     assert tfi.read_table("own", address=address, credentials=bob).num_rows == 40
     with pytest.raises(errors.PermissionDeniedError, match="salaries"):
         tfi.read_table("salaries", address=address, credentials=bob)
@@ -186,7 +184,7 @@ def test_a_task_that_predicts_reads_its_model_and_writes_into_its_output_cache_a
         client.models.add("line", tmp_path / "line.keras")
         # TensorFlow connects no tasks with each other, so nobody has to accept plain text.
         for into, arguments in {"lines": {"model": "line"}, "scores": {"script": tmp_path / "score.py"}}.items():
-            job = client.predict(cache="own", into=into, max_crashes=0, **arguments).wait(LIMIT)
+            job = client.predict(cache="own", into=into, restart=tfi.Restart(max_crashes=0), **arguments).wait(LIMIT)
             assert (job.state, job.owner) == ("succeeded", "alice")
             assert tfi.read_table(into, address=secured.cluster.address, credentials=alice).num_rows == 40
     with (

@@ -54,7 +54,9 @@ def test_a_task_that_shares_its_node_computes_with_its_share_of_threads(client: 
     jobs = []
 
     def begin(name: str, **env: str) -> dict[str, Any]:
-        jobs.append(client.submit(script, cache="rows", args=[str(tmp_path / name)], env=env))
+        jobs.append(
+            client.submit(script, cache="rows", args=[str(tmp_path / name)], environment=tfi.Environment(variables=env))
+        )
         found: dict[str, Any] = json.loads(await_files(jobs[-1], tmp_path / name)[0])
         return found
 

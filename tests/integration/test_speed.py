@@ -41,7 +41,7 @@ def is_measured(job: Job) -> bool:
 def training(cluster: LocalCluster, points: str) -> Iterator[JobHandle]:
     """A job that trains until a test stops it, and whose speed is known."""
     with tfi.connect(cluster.address) as client:
-        handle = client.submit(SCRIPTS / "train_until_stopped.py", cache=points, kind="one")
+        handle = client.submit(SCRIPTS / "train_until_stopped.py", cache=points, strategy="one")
         await_job(handle, is_measured)
         yield handle
         if not handle.refresh().is_over:
@@ -104,7 +104,7 @@ def test_a_profile_shows_the_wait_for_input_and_the_operations_of_a_running_task
 def test_a_script_that_profiles_itself_is_not_profiled_twice(
     cluster: LocalCluster, client: tfi.Client, points: str
 ) -> None:
-    handle = client.submit(SCRIPTS / "train_until_stopped.py", cache=points, kind="one", args=["itself"])
+    handle = client.submit(SCRIPTS / "train_until_stopped.py", cache=points, strategy="one", args=["itself"])
     await_job(handle, lambda job: job.progress is not None)
     ran = cli("profile", handle.id, "--seconds", "0.5", address=cluster.address)
     assert ran.returncode == 1
@@ -128,7 +128,7 @@ def test_a_profile_of_a_task_that_ends_before_the_others_of_its_job_fails(
         "    time.sleep(600)\n"
     )
     begun_file = tmp_path / "begun"
-    handle = client.submit(script, cache=points, kind="custom", roles={"short": 1}, args=[str(begun_file)])
+    handle = client.submit(script, cache=points, strategy=tfi.Custom(roles={"short": 1}), args=[str(begun_file)])
     await_job(handle, lambda job: job.state == "running")
     await_files(handle, begun_file)
     with pytest.raises(TensorFlowIgniteError, match=r"short-0 .* has ended before its profile was stored"):

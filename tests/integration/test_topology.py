@@ -44,7 +44,9 @@ class Run:
         )
         (directory / "hold").touch()
         arguments = [str(directory), str(options.pop("steps", STEPS)), str(STEP_SECONDS)]
-        self.job = self.client.submit(SCRIPT, cache=self.cache, args=arguments, stop_grace=1, **options)  # type: ignore[arg-type]
+        self.job = self.client.submit(
+            SCRIPT, cache=self.cache, args=arguments, timeouts=tfi.Timeouts(stop_grace=1), **options
+        )  # type: ignore[arg-type]
 
     def until(self, holds: Callable[[Job], bool], timeout: float = LIMIT) -> Job:
         try:
@@ -133,7 +135,7 @@ def test_killed_worker_is_a_crash_and_the_job_resumes_from_its_checkpoint(run: C
 
 @pytest.mark.full
 def test_job_outlives_the_agent_of_a_node(run: Callable[..., Run]) -> None:
-    started = run(max_crashes=0)
+    started = run(restart=tfi.Restart(max_crashes=0))
     started.until_step(10)
     agent = started.client.nodes()[1].agent.pid
     os.kill(agent, signal.SIGKILL)
@@ -163,7 +165,13 @@ def test_job_goes_on_while_the_oldest_node_stands_still(nodes: LocalCluster, tmp
         nodes.stop_node(nodes.nodes[0])
         nodes.start_node()
     with tfi.connect(",".join(node.address or "" for node in nodes.nodes[1:])) as client:
-        job = client.submit(script, cache="one_part", args=[str(tmp_path)], max_crashes=0, stop_grace=1)
+        job = client.submit(
+            script,
+            cache="one_part",
+            args=[str(tmp_path)],
+            restart=tfi.Restart(max_crashes=0),
+            timeouts=tfi.Timeouts(stop_grace=1),
+        )
         [task] = next(state for state in job.watch(timeout=LIMIT) if state.state == "running").attempts[0].tasks
         oldest = nodes.nodes[0]
         assert task.node_id != oldest.node_id
@@ -182,7 +190,7 @@ def test_job_goes_on_while_the_oldest_node_stands_still(nodes: LocalCluster, tmp
 def test_job_goes_on_with_the_nodes_that_are_left_although_that_of_its_service_was_killed(
     run: Callable[..., Run],
 ) -> None:
-    started = run(max_crashes=0)
+    started = run(restart=tfi.Restart(max_crashes=0))
     job = started.until_step(10)
     started.cluster.kill_node(started.node_of(job.service_node_id))
     after = started.succeeds(workers=2, attempts=2)
@@ -195,7 +203,7 @@ def test_job_goes_on_with_the_nodes_that_are_left_although_that_of_its_service_w
 
 @pytest.mark.full
 def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run], nodes: LocalCluster) -> None:
-    started = run(max_crashes=0, backups=2)
+    started = run(restart=tfi.Restart(max_crashes=0), backups=2)
     job = started.until_step(10)
     here = started.node_of(job.service_node_id)
     started.client.close()
@@ -223,7 +231,7 @@ def test_smaller_side_of_a_split_cluster_starts_nothing(run: Callable[..., Run],
 def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
     run: Callable[..., Run], nodes: LocalCluster
 ) -> None:
-    started = run(max_crashes=0)
+    started = run(restart=tfi.Restart(max_crashes=0))
     started.until_step(1)
     nodes.start_node()
     started.until(lambda job: job.state == "running" and len(job.attempts) == 2)
@@ -234,9 +242,9 @@ def test_job_follows_its_data_to_a_node_that_joins_after_a_quiet_time(
 def test_job_waits_for_its_next_checkpoint_or_goes_on_without_a_node_that_joins_if_it_says_so(
     run: Callable[..., Run], nodes: LocalCluster
 ) -> None:
-    started = run(max_crashes=0)
-    patient = run(max_crashes=0, on_join="ignore")
-    careful = run(max_crashes=0, on_join="at-checkpoint")
+    started = run(restart=tfi.Restart(max_crashes=0))
+    patient = run(restart=tfi.Restart(max_crashes=0, on_join="ignore"))
+    careful = run(restart=tfi.Restart(max_crashes=0, on_join="at-checkpoint"))
     for each in (started, patient, careful):
         each.until_step(1)
     nodes.start_node()
@@ -254,7 +262,7 @@ def test_job_waits_for_its_next_checkpoint_or_goes_on_without_a_node_that_joins_
 @pytest.mark.full
 def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: LocalCluster) -> None:
     started = run(backups=0)
-    accepting = run(backups=0, allow_data_loss=True)
+    accepting = run(backups=0, restart=tfi.Restart(allow_data_loss=True))
     job = started.until_step(10)
     accepting.until_step(10)
     nodes.kill_node(next(node for node in nodes.nodes if node.node_id != job.service_node_id))
@@ -268,7 +276,7 @@ def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: L
 
 @pytest.mark.full
 def test_job_waits_for_its_minimum_of_workers_and_reports_it(run: Callable[..., Run], nodes: LocalCluster) -> None:
-    started = run(min_workers=3)
+    started = run(workers=tfi.Workers(minimum=3))
     job = started.until_step(1)
     nodes.kill_node(next(node for node in nodes.nodes if node.node_id != job.service_node_id))
     started.until(lambda job: "min_workers=3" in job.waiting_for)
@@ -298,9 +306,21 @@ def test_job_that_is_over_is_never_run_again(run: Callable[..., Run], nodes: Loc
             1,
         ),
         pytest.param(
-            "raise SystemExit(7)", {"max_crashes": 1}, 2, "2 crashes exceed max_crashes=1", 7, marks=pytest.mark.full
+            "raise SystemExit(7)",
+            {"restart": tfi.Restart(max_crashes=1)},
+            2,
+            "2 crashes exceed max_crashes=1",
+            7,
+            marks=pytest.mark.full,
         ),
-        pytest.param("", {"min_workers": 4, "wait_timeout": 2}, 0, "min_workers=4", 1, marks=pytest.mark.full),
+        pytest.param(
+            "",
+            {"workers": tfi.Workers(minimum=4), "timeouts": tfi.Timeouts(wait=2)},
+            0,
+            "workers.minimum=4",
+            1,
+            marks=pytest.mark.full,
+        ),
     ],
     ids=["typo", "crashes", "too few nodes"],
 )
@@ -317,7 +337,7 @@ def test_job_that_cannot_run_fails_in_the_end(
     script.write_text(f"{line}\n")
     tfi.load("few_rows", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
     with tfi.connect(nodes.address) as client:
-        job = client.submit(script, cache="few_rows", stop_grace=1, **options)
+        job = client.submit(script, cache="few_rows", **{"timeouts": tfi.Timeouts(stop_grace=1), **options})
         over = job.wait(timeout=LIMIT, raise_on_failure=False)
     assert (over.state, len(over.attempts), over.exit_code) == ("failed", attempts, exit_code)
     assert cause in over.cause

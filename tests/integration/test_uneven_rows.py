@@ -22,7 +22,7 @@ pytest.importorskip("tensorflow")
 
 PARTITIONS, IDS, MANY = 64, 6000, 1500
 ALONE = "rows_of_which_a_node_has_none"
-TWO_PER_NODE: dict[str, Any] = {"kind": "multi-worker-mirrored", "workers_per_node": 2}
+TWO_PER_NODE: dict[str, Any] = {"workers": tfi.Workers(per_node=2)}
 
 
 def load(cluster: LocalCluster, cache: str, ids: np.ndarray[Any, Any]) -> None:
@@ -53,9 +53,9 @@ def none_one_many(cluster: LocalCluster, partitions: dict[int, int]) -> list[int
 
 def run(client: tfi.Client, folder: Path, cache: str, **options: Any) -> tuple[Job, list[dict[str, Any]]]:
     """A job of the script, and what each of its tasks has found."""
-    job = client.submit(SCRIPTS / "train_uneven.py", cache=cache, args=[str(folder)], max_crashes=0, **options).wait(
-        timeout=LIMIT
-    )
+    job = client.submit(
+        SCRIPTS / "train_uneven.py", cache=cache, args=[str(folder)], restart=tfi.Restart(max_crashes=0), **options
+    ).wait(timeout=LIMIT)
     names = sorted(folder.glob("*.json"), key=lambda path: int(path.stem.rpartition("-")[2]))
     return job, [read(folder, path.name) for path in names]
 
@@ -64,7 +64,7 @@ def run(client: tfi.Client, folder: Path, cache: str, **options: Any) -> tuple[J
 def test_where_no_worker_waits_for_another_each_row_comes_once_under_each_uneven(
     client: tfi.Client, none_one_many: list[int], tmp_path: Path, kind: JobKind
 ) -> None:
-    _, (found,) = run(client, tmp_path, ALONE, kind=kind)
+    _, (found,) = run(client, tmp_path, ALONE, strategy=kind)
     for uneven in ("repeat", "drop", "pad"):
         assert [sorted(ids) for ids in found[uneven]] == [sorted(none_one_many)] * 2, uneven
 
@@ -92,7 +92,7 @@ def test_of_workers_that_wait_for_each_other_one_row_is_enough(
     client: tfi.Client, cluster: LocalCluster, partitions: dict[int, int], tmp_path: Path
 ) -> None:
     probe = client.submit(
-        SCRIPTS / "show_task.py", cache="ids_of_partitions", args=[str(tmp_path)], **{**TWO_PER_NODE, "kind": "custom"}
+        SCRIPTS / "show_task.py", cache="ids_of_partitions", args=[str(tmp_path)], strategy="custom", **TWO_PER_NODE
     ).wait(timeout=LIMIT)
     shares = workers(probe)
     assert len(shares) == 6
@@ -119,6 +119,8 @@ def test_a_worker_without_rows_in_the_last_step_has_lists_of_the_length_of_the_i
 ) -> None:
     data = {"list": [[float(number + each) for each in range(4)] for number in range(300)], "y": np.zeros(300)}
     tfi.load("lists_of_four", data, partitions=PARTITIONS, address=cluster.address)
-    client.submit(SCRIPTS / "train_lists.py", cache="lists_of_four", args=[str(tmp_path)], max_crashes=0).wait(LIMIT)
+    client.submit(
+        SCRIPTS / "train_lists.py", cache="lists_of_four", args=[str(tmp_path)], restart=tfi.Restart(max_crashes=0)
+    ).wait(LIMIT)
     weights = [read(tmp_path, f"{index}.json") for index in range(3)]
     assert weights[0] == weights[1] == weights[2]

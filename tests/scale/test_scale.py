@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import commands
 import numpy as np
@@ -29,7 +30,10 @@ from tensorflow_ignite.testing import LocalCluster, leaks
 
 SCRIPTS = Path(__file__).with_name("scripts")
 # No worker can be placed, and nobody waits: such a job fails without a process.
-UNPLACEABLE = {"min_workers": 1_000, "wait_timeout": 0.001}
+UNPLACEABLE: dict[str, Any] = {
+    "workers": tfi.Workers(minimum=1_000),
+    "timeouts": tfi.Timeouts(wait=0.001),
+}
 # Tables of the service.
 JOBS, FINISHED, HISTORY = (f"tensorflow-ignite-{name}" for name in ("jobs", "finished", "history"))
 SUBMISSIONS_AT_ONCE = 16
@@ -72,7 +76,7 @@ def crashing(nodes: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> C
             cache=sizes.NARROW,
             args=[str(sizes.ATTEMPTS), str(go)],
             name="crashing",
-            max_crashes=2 * sizes.ATTEMPTS,
+            restart=tfi.Restart(max_crashes=2 * sizes.ATTEMPTS),
         )
         await_attempt(handle, 2)
     return Crashing(handle.id, go, row_bytes(nodes, JOBS)[handle.id])
@@ -198,7 +202,11 @@ def test_a_job_goes_on_while_each_node_is_stopped_and_started_again(
 ) -> None:
     with connected(nodes) as client:
         job_id = client.submit(
-            SCRIPTS / "steps.py", cache=sizes.WIDE, args=[str(tmp_path)], name="goes-on", max_crashes=0
+            SCRIPTS / "steps.py",
+            cache=sizes.WIDE,
+            args=[str(tmp_path)],
+            name="goes-on",
+            restart=tfi.Restart(max_crashes=0),
         ).id
     await_whole(nodes, job_id, tmp_path)
     seconds = []

@@ -329,12 +329,12 @@ def running_job(job_id: str = "7f3a0000", **fields: Any) -> Any:
         state=fields.pop("state", job_pb2.JOB_STATE_RUNNING),
         spec=job_pb2.JobSpec(
             name="digits",
-            kind=job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED,
+            strategy=job_pb2.Strategy(kind=job_pb2.JOB_KIND_MULTI_WORKER_MIRRORED),
             cache="images",
             code_digest="ab" * 32,
             script="train.py",
             args=["--epochs", "3"],
-            env={"SEED": "7"},
+            environment=job_pb2.Environment(variables={"SEED": "7"}),
         ),
         **fields,
     )

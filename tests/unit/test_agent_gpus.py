@@ -119,7 +119,7 @@ def test_a_task_counts_gpus_in_the_order_of_the_driver_unless_its_user_sets_anot
     node: dict[str, str], user: dict[str, str], order: str, tmp_path: Path
 ) -> None:
     message = request(agent_pb2.TaskKey(job_id="7f3a", attempt=1, role=job_pb2.ROLE_WORKER), tmp_path / "c.zip")
-    message.spec.env.update(user)
+    message.spec.environment.variables.update(user)
     paths = [tmp_path / name for name in ("code", "context", "progress", "command", "temporary")]
     variables = environment(message, paths[0], "mark", *paths[1:], agents=node, gpus=("1",))
     assert (variables["CUDA_VISIBLE_DEVICES"], variables["CUDA_DEVICE_ORDER"]) == ("1", order)

@@ -63,9 +63,9 @@ def start(
     code.write_bytes(packed.data)
     task = agent.key()
     message = request(task, code)
-    message.spec.requirements = packed.requirements
-    message.spec.wheels.extend(packed.wheels)
-    message.spec.env.update(env or {})
+    message.spec.environment.requirements = packed.requirements
+    message.spec.environment.wheels.extend(packed.wheels)
+    message.spec.environment.variables.update(env or {})
     agent.reserve(task)
     agent.call("StartTask", message)
     return task
@@ -116,7 +116,7 @@ def test_a_stop_ends_an_installation(agent: Agent, tmp_path: Path) -> None:
 
 
 def test_an_interpreter_that_a_node_does_not_have_fails_the_task_permanently(agent: Agent) -> None:
-    status = agent.ended(agent.start("", spec={"python": "/nowhere/bin/python"}), PIP_SECONDS)
+    status = agent.ended(agent.start("", spec={"environment": {"python": "/nowhere/bin/python"}}), PIP_SECONDS)
     assert status.failed_permanently
     assert "/nowhere/bin/python is not a program on this node" in status.error
 
@@ -158,7 +158,7 @@ def test_requirements_and_wheels_are_packed_with_the_code(tmp_path: Path) -> Non
     for no_wheel in (needed, tmp_path / "m-1.0-py3-none-any (1).whl"):
         with pytest.raises(errors.CodeInvalidError, match="not the name of a wheel"):
             pack(main, wheels=[no_wheel])
-    with pytest.raises(errors.CodeInvalidError, match="write --wheel before each wheel"):
+    with pytest.raises(errors.CodeInvalidError, match=r"the wheels in environment\.wheels"):
         pack(wheel(tmp_path, "lime"))
 
 

@@ -267,7 +267,7 @@ def test_other_variables_make_another_key_and_the_next_spares_have_it(agent: Age
     (before,) = spares(agent)
     env = {"PASSED": str(next(_numbers)), "WANDB_API_KEY": "hidden"}
     source = "import os\nprint(os.environ['PASSED'], os.environ['WANDB_API_KEY'])"
-    assert not run(agent, source, spec={"env": env}).warm
+    assert not run(agent, source, spec={"environment": {"variables": env}}).warm
     assert agent.output == f"{env['PASSED']} hidden\n"
     eventually(lambda: not is_alive(before.pid))
     (after,) = await_spares(agent)
@@ -275,7 +275,7 @@ def test_other_variables_make_another_key_and_the_next_spares_have_it(agent: Age
     # No secret is in a spare, and no other variable of a task.
     assert "hidden" not in str(after.environ())
     assert not {"TF_CONFIG", "TENSORFLOW_IGNITE_CONTEXT"} & after.environ().keys()
-    assert run(agent, source, spec={"env": env}).warm
+    assert run(agent, source, spec={"environment": {"variables": env}}).warm
     assert agent.output == f"imported\n{env['PASSED']} hidden\n"
     run(agent, "")
 

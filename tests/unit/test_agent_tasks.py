@@ -43,7 +43,7 @@ def test_task_finds_its_environment_and_its_context(agent: Agent) -> None:
         " signal.getsignal(signal.SIGINT) is signal.default_int_handler, os.getsid(0) == os.getpid()]))"
     )
     services = {"TF_CONFIG": "{}", "BOTH": "service", "MINE": "service"}
-    users = {"env": {"MINE": "user", "TENSORFLOW_IGNITE_TASK": "user"}}
+    users = {"environment": {"variables": {"MINE": "user", "TENSORFLOW_IGNITE_TASK": "user"}}}
     task = agent.start(source, task=agent.key(2), env=services, spec=users, context={"cache": "digits"})
     assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
     env, context, stdin, interruptible, leads = json.loads(agent.output)

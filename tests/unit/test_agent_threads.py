@@ -86,7 +86,7 @@ def test_a_user_who_sets_the_number_of_threads_keeps_it(tmp_path: Path) -> None:
         assert variables(agent, "first") == {THREADS: "7"}
         assert variables(agent, "second") == {THREADS: "7"}
         own = {THREADS: "5", INTER: "6"}
-        assert variables(agent, "third", spec={"env": own}) == own
+        assert variables(agent, "third", spec={"environment": {"variables": own}}) == own
         assert variables(agent, "fourth", env={THREADS: "4"}) == {THREADS: "4"}
 
 

@@ -71,12 +71,17 @@ def test_shells_complete_jobs_caches_and_choices(complete, node) -> None:
     assert complete("tensorflow-ignite describe 7f", "bash") == ["7f3a0000"]
     assert complete("tensorflow-ignite logs 8", "bash") == []
     assert complete("tensorflow-ignite submit --cache ", "bash") == ["empty", "images"]
-    assert complete("tensorflow-ignite submit --cache images --with-cache i", "bash") == ["images"]
+    assert complete("tensorflow-ignite submit --cache images --set workers.p", "bash") == ["workers.per_node="]
     assert complete("tensorflow-ignite load e", "bash") == ["empty"]
     assert complete("tensorflow-ignite tensorboard 7f", "bash") == ["7f3a0000"]
-    assert complete("tensorflow-ignite submit --kind p", "bash") == ["parameter-server"]
+    assert complete("tensorflow-ignite submit --strategy p", "bash") == ["parameter-server"]
     assert complete("tensorflow-ignite load --if-exists ", "bash") == ["error", "replace", "append"]
-    assert complete("tensorflow-ignite submit --on-join ", "bash") == ["restart", "ignore", "at-checkpoint"]
+    assert complete("tensorflow-ignite submit --set roun", "bash") == [
+        "rounds",
+        "rounds.every=",
+        "rounds.when_rows=",
+        "rounds.replay=",
+    ]
 
 
 def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
@@ -102,12 +107,22 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["ps", "extra"], "unexpected extra argument"),
         (["submit", "train.py"], "the option --cache is missing. A job"),
         (["submit", "train.py", "--cache", "x"], "--cache is missing (the one after 'train.py' goes to the script)"),
-        (["submit", "--cache", "x", "--kind", "solo", "train.py"], "Kinds are multi-worker-mirrored, parameter-server"),
-        (["submit", "--cache", "x", "--on-join", "dance", "train.py"], "--on-join 'dance' does not exist"),
+        (
+            ["submit", "--cache", "x", "--strategy", "solo", "train.py"],
+            "strategy.kind 'solo' does not exist. It is one of",
+        ),
+        (["submit", "--cache", "x", "--set", "restart.on_join=dance", "train.py"], "restart.on_join 'dance' does not"),
         (["submit", "--cache", "x", "--env", "A", "train.py"], "--env 'A' is not NAME=VALUE"),
-        (["submit", "--cache", "x", "--nodes", "rack=a", "--nodes", "rack=b", "train.py"], "'rack' is given twice"),
-        (["submit", "--cache", "x", "--role", "actor=1", "--role", "actor=2", "train.py"], "'actor' is given twice"),
-        (["submit", "--cache", "x", "--ps", "two", "train.py"], "Invalid value for '--ps'"),
+        (
+            ["submit", "--cache", "x", "--env", "A=1", "--env", "A=2", "train.py"],
+            "environment.variables.A is given twice",
+        ),
+        (
+            ["submit", "--cache", "x", "--name", "a", "--set", "name=b", "train.py"],
+            "name is given twice: --name, and --set",
+        ),
+        (["submit", "--cache", "x", "--set", "strategy.servers=two", "train.py"], "strategy.servers is 'two'"),
+        (["submit", "nowhere.yaml"], "the job file nowhere.yaml cannot be read"),
         (["--address", "a:b", "ps"], "address 'a:b' cannot be read"),
         (["logs", "--task", "Boss:0", "7f3a"], "--task 'Boss:0' names no task"),
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
@@ -134,9 +149,6 @@ def test_a_wrong_command_line_ends_with_2(cli, node, args, fault) -> None:
         (["submit", "--cache", "empty", "{script}"], "The cache 'empty' is empty"),
         (["submit", "--cache", "images", "no.py"], "cannot read 'no.py'"),
         (["submit", "--cache", "images", "--script", "no.py", "{folder}"], "contains no script 'no.py'"),
-        (["submit", "--cache", "images", "--ps", "2", "{script}"], "ps=2 has no meaning"),
-        (["submit", "--cache", "images", "--env", "1=2", "{script}"], "env '1' is not the name of a variable"),
-        (["submit", "--cache", "images", "--start-timeout", "0", "{script}"], "start_timeout 0.0 is not a"),
         (["describe", "nope"], "There is no job 'nope'"),
         (["logs", "-f", "nope"], "There is no job 'nope'"),
         (["stop", "nope"], "There is no job 'nope'"),

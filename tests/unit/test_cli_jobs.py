@@ -10,6 +10,7 @@ from node_api_server import NodeApiServer, running_job
 from program import LIMIT, error_of, on_terminal, start
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite import groups
 from tensorflow_ignite.net import server_warnings
 from tensorflow_ignite.spec import JobSpec
 from tensorflow_ignite.v1 import job_pb2
@@ -33,10 +34,12 @@ def test_options_of_a_job_reach_the_cluster_and_everything_after_the_code_the_sc
     (script.parent / "pkg").mkdir()
     (script.parent / "pkg" / "fit.py").write_text("")
     options = (
-        "--kind parameter-server --ps 2 --env A=1=2 --env B= --name mine --max-crashes 0 --max-restarts 7 "
-        "--min-workers 2 --on-join ignore --allow-data-loss --wait-timeout 60 --verbose --read-rate 50000rows "
-        "--with-cache b --with-cache c --allow-plaintext --checkpoint-directory ignite:///c --start-timeout 90 "
-        "--stop-grace 5 --script pkg/fit.py --detach"
+        "--strategy parameter-server --set strategy.servers=2 --env A=1=2 --env B= --env ps:A=3 --name mine --verbose "
+        "--set restart.max_crashes=0 --set restart.max_restarts=7 --set restart.on_join=ignore --read-rate 50000rows "
+        "--set restart.allow_data_loss=true --set workers.minimum=2 --set workers.nodes.rack=a --priority -5 "
+        "--set timeouts.wait=1m --set timeouts.start=90 --set timeouts.stop_grace=0.5s --set access.caches=b,c "
+        "--set access.allow_plaintext=true --checkpoint-directory ignite:///c --script pkg/fit.py --detach "
+        "--set evaluator.cache=test --set rounds --set environment.python=/python"
     )
     args = ["-c", "x", "--epochs", "3", "--help", "--cache", "other", "--", "-f", "", "a b", "--detach"]
     code, out, err = cli("submit", "--cache", "images", *options.split(), script.parent, *args)
@@ -44,57 +47,34 @@ def test_options_of_a_job_reach_the_cluster_and_everything_after_the_code_the_sc
     sent = node.state.jobs[out.strip()].spec
     assert JobSpec.from_proto(sent) == JobSpec(
         cache="images",
-        more_caches=("b", "c"),
         code_digest=sent.code_digest,
         script="pkg/fit.py",
         args=tuple(args),
-        env={"A": "1=2", "B": "", "TF_CPP_MIN_LOG_LEVEL": "0"},
-        kind="parameter-server",
-        ps_count=2,
         name="mine",
         checkpoint_directory="ignite:///c",
-        max_crashes=0,
-        max_restarts=7,
-        min_workers=2,
-        on_join="ignore",
-        allow_data_loss=True,
-        allow_plaintext=True,
-        wait_timeout=60,
-        start_timeout=90,
-        stop_grace=5,
+        priority=-5,
         read_rate="50000rows",
+        strategy=groups.Strategy("parameter-server", 2),
+        workers=groups.Workers(minimum=2, nodes={"rack": "a"}),
+        restart=groups.Restart(0, 7, on_join="ignore", allow_data_loss=True),
+        timeouts=groups.Timeouts(start=90, stop_grace=0.5, wait=60),
+        environment=groups.Environment(
+            {"A": "1=2", "B": "", "ps:A": "3", "TF_CPP_MIN_LOG_LEVEL": "0"}, python="/python"
+        ),
+        access=groups.Access(("b", "c"), allow_plaintext=True),
+        evaluator=groups.Evaluator("test"),
+        rounds=groups.Rounds(),
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (["--nodes", "rack="], "--nodes rack= has no value."),
-        (["--ps-nodes", "rack="], "--ps-nodes rack= has no value."),
-        (["--kind", "custom", "--role", "x=" + "9" * 5000], "It is a whole number from 1 to 100"),
-        (
-            ["--with-directory", "ignite:///../x"],
-            "'ignite:///../x' (--with-directory) has a part '..'",
-        ),
-        (["--env", "worker:TF_CONFIG={}"], "env 'TF_CONFIG' is a variable that each task gets from its node"),
-    ],
-)
-def test_impossible_options_of_submit_are_refused_before_anything_is_sent(cli, node, script, options, reason) -> None:
-    code, out, err = cli("submit", "--cache", "images", *options, script)
-    assert (code > 0, out) == (True, "")
-    assert reason in " ".join(err.split())
-    assert not {"SubmitJob", "UploadCode"} & set(node.calls)
-
-
-def test_a_continuous_job_has_its_rules(cli, node, script) -> None:
-    continuous = ["--cache", "images", "--continuous", "--detach"]
-    job = cli("submit", *continuous, "--every", "10m", "--replay", "0.5", script)[1].strip()
-    rounds = node.state.jobs[job].spec.continuous
+def test_rounds_are_shown_as_they_are_set(cli, node, script) -> None:
+    rules = ["--set", "rounds.every=10m", "--set", "rounds.replay=0.5"]
+    job = cli("submit", "--cache", "images", "--detach", *rules, script)[1].strip()
+    rounds = node.state.jobs[job].spec.rounds
     assert (rounds.every.seconds, rounds.when_rows, rounds.replay) == (600, 0, 0.5)
     described = cli("describe", job)[1]
-    assert "rules:        continuous, every=600s, replay=0.5\n" in described
+    assert "rules:        rounds, rounds.every=600, rounds.replay=0.5\n" in described
     assert "rounds: none; they begin when the script calls tfi.train.rounds()\n" in described
-    assert "--every soon is no period" in error_of(cli("submit", *continuous, "--every", "soon", script), 2)
 
 
 def test_submit_waits_prints_the_output_and_ends_with_the_jobs_code(cli, node, script) -> None:
@@ -129,7 +109,12 @@ def test_submit_gives_json_for_programs(cli, node, script) -> None:
 
 def test_ps_filters_and_says_when_there_are_more(cli, node) -> None:
     node.state.jobs.update(
-        {f"job0{i}": job_pb2.Job(id=f"job0{i}", state=i % 2 + 1, spec=job_pb2.JobSpec(kind=1)) for i in range(5)}
+        {
+            f"job0{i}": job_pb2.Job(
+                id=f"job0{i}", state=i % 2 + 1, spec=job_pb2.JobSpec(strategy=job_pb2.Strategy(kind=1))
+            )
+            for i in range(5)
+        }
     )
     code, out, err = cli("ps", "--limit", "2")
     assert (code, len(out.splitlines())) == (0, 3)
@@ -189,8 +174,8 @@ def failed_job():
         "traceback": "Traceback:\nBoom",
     }
     job = running_job(crashes=2, **end)
-    job.spec.max_crashes = 1
-    job.spec.min_workers = 2
+    job.spec.restart.max_crashes = 1
+    job.spec.workers.minimum = 2
     tasks = job.attempts[0].tasks
     tasks[1].status.state = job_pb2.TASK_STATE_FAILED
     tasks[1].status.exit_code = 3
@@ -233,7 +218,7 @@ def test_describe_shows_everything_about_a_job(cli, node) -> None:
         "cause:        worker 1 failed",
         "exit code:    3",
         "crashes:      2 of 1 (max_crashes) since it was last healthy\n",
-        "rules:        min_workers=2",
+        "rules:        workers.minimum=2",
         "attempt 1 ended, crash: Boom in worker 1",
         "attempt 2 ended, node-left: node a1b2 left",
         "worker 1: ValueError: bad",
@@ -273,14 +258,10 @@ def test_describe_shows_the_tasks_that_a_job_has_beside_those_of_its_kind(cli, n
     job = running_job()
     job.spec.MergeFrom(
         job_pb2.JobSpec(
-            kind=job_pb2.JOB_KIND_CUSTOM,
-            workers_per_node=2,
-            gpus_per_worker=1,
-            nodes={"rack": "a"},
-            chief=True,
-            roles=[job_pb2.RoleCount(name="actor", count=3)],
-            role_env=[job_pb2.RoleEnvironment(role="actor", env={"A": "1"})],
-            more_directories=["ignite:///models/digits"],
+            strategy=job_pb2.Strategy(kind=job_pb2.JOB_KIND_CUSTOM, chief=True, roles={"actor": 3}),
+            workers=job_pb2.Workers(per_node=2, gpus=1, nodes={"rack": "a"}),
+            environment=job_pb2.Environment(variables={"actor:A": "1"}),
+            access=job_pb2.Access(directories=["ignite:///models/digits"]),
             evaluator=job_pb2.Evaluator(script="evaluate.py", cache="test"),
         )
     )
@@ -313,7 +294,7 @@ def test_describe_shows_until_when_a_finished_job_is_kept_and_what_another_one_w
 
 def test_describe_shows_the_rounds_of_a_continuous_job(cli, node) -> None:
     job = running_job()
-    job.spec.continuous.when_rows = 100
+    job.spec.rounds.when_rows = 100
     progress = job.attempts[-1].tasks[0].status.progress
     first = progress.rounds.add(number=1, changes=60_000)
     first.begun_at.FromDatetime(datetime(2026, 3, 8, 12, tzinfo=timezone.utc))

@@ -1,7 +1,6 @@
 """The client against a node API on a real socket."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -14,8 +13,8 @@ import grpc
 import pytest
 from node_api_server import NodeApiServer, running_job
 
-from tensorflow_ignite import errors
-from tensorflow_ignite.jobs import checks
+import tensorflow_ignite as tfi
+from tensorflow_ignite import errors, groups
 from tensorflow_ignite.jobs.client import connect
 from tensorflow_ignite.net import rpc
 from tensorflow_ignite.net.addresses import parse_addresses
@@ -144,26 +143,25 @@ def test_a_job_carries_all_its_options(client, node, tmp_path) -> None:
     args = ["-c", "x", "--epochs", "3", "--help", "", "--", "a b"]
     options = {
         "cache": "images",
-        "allow_plaintext": True,
         "script": "fit.py",
-        "kind": "parameter-server",
-        "env": {"A": "b=c"},
         "name": "mine",
         "checkpoint_directory": "ignite:///c",
-        "start_timeout": 2.5,
-        "stop_grace": 0,
-        "max_crashes": 0,
-        "min_workers": 2,
-        "wait_timeout": 60,
-        "on_join": "at-checkpoint",
-        "allow_data_loss": True,
+        "priority": 5,
         "read_rate": "200MB",
+        "strategy": groups.Strategy("parameter-server", 2),
+        "workers": tfi.Workers(minimum=2, nodes={"rack": "a"}),
+        "restart": tfi.Restart(max_crashes=0, on_join="at-checkpoint", allow_data_loss=True),
+        "timeouts": tfi.Timeouts(start=2.5, stop_grace=0, wait=60),
+        "environment": tfi.Environment({"A": "b=c", "ps:A": "d"}, python="/python"),
+        "access": tfi.Access(["b", "c"], allow_plaintext=True),
+        "evaluator": tfi.Evaluator("test"),
+        "rounds": tfi.Rounds(every=60),
     }
-    job = client.submit(tmp_path, args=args, ps=2, more_caches=["b", "c"], **options)
+    job = client.submit(tmp_path, args=args, **options)
     sent = node.state.jobs[job.id].spec
     assert sent.code_digest in node.state.code
-    assert (sent.HasField("stop_grace"), sent.HasField("max_crashes")) == (True, True)
-    options.update(args=tuple(args), ps_count=2, more_caches=("b", "c"), code_digest=sent.code_digest)
+    assert (sent.timeouts.HasField("stop_grace"), sent.restart.HasField("max_crashes")) == (True, True)
+    options.update(args=tuple(args), access=tfi.Access(("b", "c"), allow_plaintext=True), code_digest=sent.code_digest)
     assert JobSpec.from_proto(sent) == JobSpec(**options)
     assert job.status.state == "pending"
 
@@ -209,40 +207,35 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
     ("options", "fault"),
     [
         ({"cache": ""}, "cache '' is not a name"),
-        ({"more_caches": "b"}, "more_caches"),
-        ({"kind": "solo"}, "kind 'solo' does not exist"),
-        ({"ps": 1}, "ps=1 has no meaning"),
-        ({"ps": 0, "kind": "parameter-server"}, "ps 0 is not a possible number. It is a whole number from 1 to 100"),
         ({"args": ["a", "b\0"]}, "argument 2 .* NUL"),
         ({"args": ["\udcff"]}, "argument 1 .* not valid UTF-8"),
         ({"args": [3]}, "argument 1 3 is a int"),
-        ({"env": {"1A": "x"}}, "env '1A' is not the name of a variable"),
-        ({"env": {"A": 3}}, "env A 3 is a int"),
-        ({"env": {"TF_CONFIG": "{}"}}, "env 'TF_CONFIG' is a variable that each task gets.*Leave TF_CONFIG"),
-        ({"role_env": {"worker": {"TENSORFLOW_IGNITE_CONTEXT": "x"}}}, "env 'TENSORFLOW_IGNITE_CONTEXT' is a variable"),
-        ({"workers_per_node": 10**11}, "workers_per_node 100000000000 is .* a whole number from 1 to 64"),
-        ({"gpus_per_worker": 1e9}, "gpus_per_worker 1000000000.0 is .* a whole number from 0 to 64"),
-        ({"kind": "custom", "roles": {"x": 10**11}}, "role x 100000000000 is .* a whole number from 1 to 100"),
-        ({"kind": "custom", "roles": {"x": 60, "y": 41}}, "are 101 tasks. All roles .* together have at most 100"),
-        ({"nodes": {"rack": ""}}, "nodes 'rack' has the value ''"),
-        ({"more_directories": ["ignite:///../x"]}, "'ignite:///../x' .* has a part '..'"),
-        ({"more_directories": ["/models"]}, "'/models' .* is not one of the cluster's files"),
-        ({"role_env": {"worker": "A=3"}}, "env='A=3' is no mapping"),
-        ({"start_timeout": 0}, "start_timeout 0 is not a valid duration"),
-        ({"min_workers": 0}, "min_workers 0 is not a possible number"),
-        ({"priority": 101}, "priority 101 is not a priority. It is a whole number from -100 to 100"),
-        ({"priority": 0.5}, "priority 0.5 is not a priority"),
-        ({"wait_timeout": float("nan")}, "wait_timeout nan is not a valid duration"),
-        ({"on_join": "dance"}, "on_join 'dance' does not exist. It is one of restart, ignore, at-checkpoint"),
-        ({"every": 60}, "every 60 has no meaning for a job that is not continuous"),
-        ({"when_rows": 10}, "when_rows 10 has no meaning"),
-        ({"replay": 0.5}, "replay 0.5 has no meaning"),
-        ({"continuous": True, "every": 60, "when_rows": 10}, "every 60 and when_rows 10 exclude each other"),
-        ({"continuous": True, "every": 0.5}, "every 0.5 is too short"),
-        ({"continuous": True, "every": True}, "every True is not a valid duration"),
-        ({"continuous": True, "when_rows": 0}, "when_rows 0 is not .* from 1 to 2,147,483,647"),
-        ({"continuous": True, "replay": 1.5}, "replay 1.5 is no part of a round's rows. It is from 0 to below 1"),
-        ({"continuous": True, "kind": "parameter-server"}, "cannot be of kind 'parameter-server'"),
+        ({"priority": 0.5}, "priority is 0.5, a float. It is a whole number"),
+        ({"strategy": "solo"}, r"strategy\.kind 'solo' does not exist. It is one of multi-worker-mirrored"),
+        ({"workers": {"per_node": 2}}, r"workers is {'per_node': 2}, a dict. It is a tfi\.Workers"),
+        ({"workers": tfi.Workers(per_node=10**11)}, r"workers\.per_node is 100000000000, a int. It is a whole number"),
+        ({"workers": tfi.Workers(gpus=1e9)}, r"workers\.gpus is 1000000000.0, a float. It is a whole number"),
+        ({"workers": tfi.Workers(gpus=True)}, r"workers\.gpus is True, a bool"),
+        ({"workers": tfi.Workers(nodes="rack=a")}, r"workers\.nodes is 'rack=a', a str. It is a mapping by names"),
+        ({"strategy": tfi.Custom(roles={"x": "2"})}, r"strategy\.roles\.x is a value of type str. It is of type int"),
+        ({"environment": tfi.Environment({"A": 3})}, r"environment\.variables\.A is a value of type int"),
+        ({"environment": tfi.Environment(wheels="a.whl")}, r"environment\.wheels is 'a.whl', a str. It is a list"),
+        ({"access": tfi.Access(caches="b")}, r"access\.caches is 'b', a str. It is a list"),
+        (
+            {"access": tfi.Access(allow_plaintext="yes")},
+            r"access\.allow_plaintext is 'yes', a str. It is True or False",
+        ),
+        ({"timeouts": tfi.Timeouts(wait=float("nan"))}, r"timeouts\.wait is nan, a float. It is a number, at most"),
+        ({"timeouts": tfi.Timeouts(stall="10m")}, r"timeouts\.stall is '10m', a str. It is a number"),
+        (
+            {"restart": tfi.Restart(on_join="dance")},
+            r"restart\.on_join 'dance' does not exist",
+        ),
+        ({"rounds": tfi.Rounds(every=True)}, r"rounds\.every is True, a bool"),
+        (
+            {"evaluator": True},
+            r"evaluator is True, a bool. It is a tfi\.Evaluator. Pass",
+        ),
         ({"checkpoint_directory": "checkpoints"}, "'checkpoints' is a relative path"),
     ],
 )
@@ -255,10 +248,13 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, scrip
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
-        ({"evaluator": "evaluate.py"}, r"evaluator='evaluate\.py' was given"),
-        ({"args": ["--epochs", "3"]}, r"args=\['--epochs', '3'\] was given"),
-        ({"role_env": {"ps": {"A": "1"}, "client": {"B": "2"}}}, r"role_env=\{'client': \['B'\]\} was given"),
-        ({"evaluator": True, "evaluation_cache": "test"}, r"evaluator=True, evaluation_cache='test' were given"),
+        ({"evaluator": tfi.Evaluator()}, "evaluator was given"),
+        ({"args": ["--epochs", "3"]}, "args was given"),
+        (
+            {"environment": tfi.Environment({"ps:A": "1", "client:B": "2"})},
+            r"environment\.variables\.client:B was given",
+        ),
+        ({"rounds": tfi.Rounds(), "args": ["a"]}, "args, rounds were given"),
     ],
 )
 def test_servers_of_a_client_outside_refuse_what_only_a_script_in_the_cluster_uses(
@@ -267,29 +263,21 @@ def test_servers_of_a_client_outside_refuse_what_only_a_script_in_the_cluster_us
     text = fault + r" to parameter_servers\(\)\. .* script of this job is this process.*Leave .* out, or submit"
     with pytest.raises(errors.InvalidRequestError, match=text):
         client.parameter_servers("images", **options)
-    nothing = {"evaluator": False, "evaluation_cache": "", "args": ()}
-    client.parameter_servers("images", ps=2, role_env={"ps": {"A": "1"}}, **nothing)
+    nothing = {"evaluator": None, "args": ()}
+    client.parameter_servers("images", servers=2, environment=tfi.Environment({"ps:A": "1"}), **nothing)
     assert node.calls == ["ListNodes"]
-
-
-def test_the_client_and_the_nodes_have_the_same_rules_for_tasks() -> None:
-    rules = (ROOT / "java/src/main/java/io/tensorflowignite/api/JobTaskRules.java").read_text()
-    for name in ("MAX_PS", "MAX_WORKERS_PER_NODE", "MAX_GPUS", "MAX_NAMED_TASKS"):
-        assert f"int {name} = {getattr(checks, name)};" in rules
-    declared = rules.partition("TASK_VARIABLES =")[2].partition(";")[0]
-    assert set(re.findall(r'"(\w+)"', declared)) == checks.TASK_VARIABLES
 
 
 def test_settings_of_programs_that_begin_like_variables_of_a_task_are_the_users(client, node, script) -> None:
     env = {"TF_CPP_MIN_LOG_LEVEL": "0", "IGNITE_DATASET_USERNAME": "u", "TENSORFLOW_IGNITE_DEBUG": "1"}
-    job = client.submit(script, cache="images", env=env)
-    assert dict(node.state.jobs[job.id].spec.env) == env
+    job = client.submit(script, cache="images", environment=tfi.Environment(variables=env))
+    assert dict(node.state.jobs[job.id].spec.environment.variables) == env
 
 
 @pytest.mark.parametrize("evaluator", ["evaluate.py", "../train.py"])
 def test_a_script_of_the_evaluator_that_the_code_has_not_is_told_at_once(client, node, script, evaluator) -> None:
     with pytest.raises(errors.CodeNotFoundError, match=rf"no script '{evaluator}' for the evaluator.*: train\.py"):
-        client.submit(script, cache="images", evaluator=evaluator)
+        client.submit(script, cache="images", evaluator=tfi.Evaluator(script=evaluator))
     assert node.calls == ["ListNodes"]
 
 

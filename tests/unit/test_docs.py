@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
+import option_table
 import pytest
 import typer.main
 
@@ -75,6 +76,11 @@ def test_documented_limits_are_those_of_the_code() -> None:
         declared = re.search(rf"(?m) {constant} =\s*(?:new \w+\()?([\d_]+)L?(?: << (\d+))?L?[;,]", file.read_text())
         assert declared, f"{name}.{constant}"
         assert int(number) == int(declared[1].replace("_", "")) << int(declared[2] or 0), f"{name}.{constant}"
+
+
+def test_the_table_of_options_is_made_of_the_rules_beside_their_fields() -> None:
+    # If this fails: python tests/unit/option_table.py
+    assert f"{option_table.BEGIN}{option_table.table()}{option_table.END}" in option_table.PAGE.read_text()
 
 
 def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:

@@ -8,7 +8,6 @@ from tensorflow_ignite.data import arguments
 from tensorflow_ignite.data.plan import Plan
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.data.transport.flight import Endpoint
-from tensorflow_ignite.jobs import checks
 
 
 @pytest.mark.parametrize(
@@ -24,15 +23,14 @@ from tensorflow_ignite.jobs import checks
 )
 def test_a_rate_is_bytes_or_rows_in_a_second(text: str, expected: tuple[int, int]) -> None:
     assert rates.parse(text) == expected
-    assert checks.read_rate(text) == arguments.read_rate(text) == text
+    assert arguments.read_rate(text) == text
 
 
 @pytest.mark.parametrize("text", ["200", "-1MB", "0MB", "0rows", "0.4B", "fast", "MB", "200 PB", "1.5rows", "200MB/s"])
 def test_anything_else_is_an_error_that_names_the_rule(text: str) -> None:
     assert rates.parse(text) is None
-    for check in (checks.read_rate, arguments.read_rate):
-        with pytest.raises(errors.InvalidRequestError, match=r"read_rate.*rows in a second such as 50000rows, above 0"):
-            check(text)
+    with pytest.raises(errors.InvalidRequestError, match=r"read_rate.*rows in a second such as 50000rows, above 0"):
+        arguments.read_rate(text)
 
 
 def test_readers_of_a_group_name_it_and_a_dataset_is_a_group_of_its_own() -> None:

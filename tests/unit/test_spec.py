@@ -2,11 +2,12 @@
 
 import dataclasses
 from datetime import timezone
+from typing import get_args
 
 import pytest
 from node_api_server import running_job
 
-from tensorflow_ignite import kinds, spec
+from tensorflow_ignite import groups, kinds, spec
 from tensorflow_ignite.base.messages import enum_text
 from tensorflow_ignite.v1 import job_pb2
 
@@ -14,49 +15,37 @@ from tensorflow_ignite.v1 import job_pb2
 def test_a_specification_survives_the_way_there_and_back() -> None:
     sent = spec.JobSpec(
         name="n",
-        kind="parameter-server",
         cache="images",
         code_digest="ab" * 32,
         script="a/train.py",
         args=("-c", "", "--help", "ü"),
-        env={"A": "1=2", "B": ""},
-        ps_count=2,
-        start_timeout=1.5,
-        first_step_timeout=0.0,
-        stall_timeout=60.0,
-        stop_grace=0.0,
         checkpoint_directory="ignite:///c",
-        max_crashes=0,
-        min_workers=2,
-        wait_timeout=60.0,
-        on_join="ignore",
-        allow_data_loss=True,
         priority=-7,
         read_rate="200MB",
-        continuous=spec.Continuous(every=600.0, replay=0.5),
-        workers_per_node=2,
-        nodes={"rack": "a"},
-        ps_nodes={"rack": "b"},
-        role_env=(spec.RoleEnvironment("ps", {"A": "1"}),),
-        roles=(spec.RoleCount("actor", 2),),
-        more_directories=("ignite:///models/n",),
-        evaluator=spec.Evaluator("eval.py", "test"),
-        prediction=spec.Prediction("out", "n:1", "ignite:///models/n"),
+        strategy=groups.Strategy("parameter-server", 2, {"rack": "b"}, {"actor": 2}, chief=True),
+        workers=groups.Workers(per_node=2, gpus=1, nodes={"rack": "a"}, minimum=2),
+        restart=groups.Restart(0, 7, on_join="ignore", quorum="none", allow_data_loss=True),
+        timeouts=groups.Timeouts(start=1.5, first_step=0.0, stall=60.0, stop_grace=0.0, wait=60.0),
+        environment=groups.Environment({"A": "1=2", "B": "", "ps:A": "1"}, "r.txt", ("a.whl",), "/python"),
+        access=groups.Access(("b",), ("ignite:///models/n",), allow_plaintext=True),
+        evaluator=groups.Evaluator("test", "eval.py"),
+        rounds=groups.Rounds(every=600.0, when_rows=5, replay=0.5),
+        prediction=groups.Prediction("out", "n:1", "ignite:///models/n"),
     )
     assert spec.JobSpec.from_proto(sent.to_proto()) == sent
     # What is not set is None, and not zero.
     plain = spec.JobSpec(cache="c", code_digest="", script="s")
-    assert not plain.to_proto().HasField("stop_grace")
+    assert not plain.to_proto().timeouts.HasField("stop_grace")
     assert spec.JobSpec.from_proto(plain.to_proto()) == plain
-    assert plain.max_crashes is None
+    assert plain.restart.max_crashes is None
 
 
 @pytest.mark.parametrize(
     ("message", "field", "texts"),
     [
-        (job_pb2.JobSpec, "kind", kinds.JOB_KINDS),
-        (job_pb2.JobSpec, "on_join", spec.ON_JOIN),
-        (job_pb2.JobSpec, "quorum", spec.QUORUMS),
+        (job_pb2.Strategy, "kind", kinds.JOB_KINDS),
+        (job_pb2.Restart, "on_join", get_args(groups.OnJoin)),
+        (job_pb2.Restart, "quorum", get_args(groups.Quorum)),
         (job_pb2.Job, "state", spec.JobState.__args__),
         (job_pb2.Task, "role", spec.ROLES),
         (job_pb2.TaskStatus, "state", spec.TaskState.__args__),
@@ -71,9 +60,10 @@ def test_every_value_of_every_enum_has_its_text(message, field, texts) -> None:
 
 # Classes with the names of their messages.
 VIEWS = """
-    JobSpec RoleEnvironment RoleCount Evaluator Prediction Job Event Attempt Task TaskStatus Progress Throughput
-    Continuous RoundProgress Publication Gpu Node AgentInfo
+    JobSpec Job Event Attempt Task TaskStatus Progress Throughput
+    RoundProgress Publication Gpu Node AgentInfo
 """
+GROUPS = "Strategy Workers Restart Timeouts Environment Access Evaluator Rounds Prediction"
 
 
 @pytest.mark.parametrize(
@@ -81,6 +71,7 @@ VIEWS = """
     [
         (job_pb2.ProfileTaskResponse, spec.TaskProfile),
         *((getattr(job_pb2, name), getattr(spec, name)) for name in VIEWS.split()),
+        *((getattr(job_pb2, name), getattr(groups, name)) for name in GROUPS.split()),
     ],
 )
 def test_every_field_of_a_message_has_its_attribute(message, view) -> None:

@@ -19,9 +19,10 @@ from tensorflow_ignite import train
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import Position
 from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.groups import Rounds
 from tensorflow_ignite.models.deployments import Deployments
 from tensorflow_ignite.models.registry import Models
-from tensorflow_ignite.spec import Continuous, Publication
+from tensorflow_ignite.spec import Publication
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.task import WorkerAssignment
 from tensorflow_ignite.train import fits, publishing, round_loop, round_rule
@@ -31,7 +32,7 @@ from tensorflow_ignite.train.round_loop import RoundLoop
 from tensorflow_ignite.train.training_round import Round
 from tensorflow_ignite.v1 import job_pb2
 
-RULE = Continuous(when_rows=5, replay=0.5)
+RULE = Rounds(when_rows=5, replay=0.5)
 
 
 class Stopped(BaseException):
@@ -78,14 +79,14 @@ class Cluster:
 
         return happens
 
-    def worker(self, index: int = 0, rule: Continuous | None = RULE) -> Iterator[Round]:
+    def worker(self, index: int = 0, rule: Rounds | None = RULE) -> Iterator[Round]:
         here = Context(
             in_job=True,
             job_id="7f3a",
             cache="trips",
             index=index,
             kind="multi-worker-mirrored",
-            continuous=rule,
+            rounds=rule,
             assignment=(WorkerAssignment(0, "a", (0,), 600), WorkerAssignment(1, "b", (1,), 400)),
         )
         return RoundLoop(here, 0.1).run()
@@ -99,16 +100,16 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 @pytest.mark.parametrize(
     ("rule", "seconds", "changes", "waits"),
     [
-        (Continuous(), 60, 1, None),
-        (Continuous(), 60, None, None),
-        (Continuous(), 60, 0, "a row that changes"),
-        (Continuous(), 2, 9, "its time, in 3 s: a round begins every 5 s at most"),
-        (Continuous(every=600), 2, 9, "its time, in 598 s: a round begins every 600 s at most"),
-        (Continuous(every=600), 700, 9, None),
-        (Continuous(every=600), 700, 0, "a row that changes"),
-        (Continuous(when_rows=1000), 0, 999, "1,000 changes (when_rows): there are 999"),
-        (Continuous(when_rows=1000), 0, 1000, None),
-        (Continuous(when_rows=1000), 0, None, None),
+        (Rounds(), 60, 1, None),
+        (Rounds(), 60, None, None),
+        (Rounds(), 60, 0, "a row that changes"),
+        (Rounds(), 2, 9, "its time, in 3 s: a round begins every 5 s at most"),
+        (Rounds(every=600), 2, 9, "its time, in 598 s: a round begins every 600 s at most"),
+        (Rounds(every=600), 700, 9, None),
+        (Rounds(every=600), 700, 0, "a row that changes"),
+        (Rounds(when_rows=1000), 0, 999, "1,000 changes (when_rows): there are 999"),
+        (Rounds(when_rows=1000), 0, 1000, None),
+        (Rounds(when_rows=1000), 0, None, None),
     ],
 )
 def test_a_round_begins_by_time_or_by_the_number_of_changes(rule, seconds, changes, waits) -> None:
@@ -195,7 +196,7 @@ def test_a_repeated_round_whose_rows_are_gone_waits_for_others_on_all_workers(cl
 
 
 def test_a_clock_that_jumps_delays_no_round(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule, begin = Continuous(every=600), time.monotonic()
+    rule, begin = Rounds(every=600), time.monotonic()
     rounds = cluster.worker(rule=rule)
     next(rounds)
     cluster.changes += 1

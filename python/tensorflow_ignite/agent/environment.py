@@ -108,11 +108,10 @@ def environment(
     # A killed TensorFlow leaves files there, which are removed with the attempt.
     env["TMPDIR"] = str(temporary)
     env.update(request.env)
-    env.update(request.spec.env)
     role = request.context.role_name or names.role(request.key)
-    for of_role in request.spec.role_env:
-        if of_role.role == role:
-            env.update(of_role.env)
+    given = request.spec.environment.variables
+    env.update({name: value for name, value in given.items() if ":" not in name})
+    env.update({name.partition(":")[2]: value for name, value in given.items() if name.startswith(f"{role}:")})
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     env[VISIBLE_VARIABLE] = ",".join(gpus)

@@ -40,8 +40,8 @@ class Packages:
             BadScriptError: The interpreter does not exist, or a file is not in the code.
         """
         self.interpreter = interpreter(spec)
-        self._requirements = [_inside(code, spec.requirements)] if spec.requirements else []
-        self._wheels = [_inside(code, wheel) for wheel in spec.wheels]
+        self._requirements = [_inside(code, spec.environment.requirements)] if spec.environment.requirements else []
+        self._wheels = [_inside(code, wheel) for wheel in spec.environment.wheels]
         self._directory = directory
         self._lock = -1
 
@@ -90,13 +90,14 @@ def interpreter(spec: job_pb2.JobSpec) -> str:
     Raises:
         BadScriptError: It does not exist on this node.
     """
-    if not spec.python:
+    python = spec.environment.python
+    if not python:
         return sys.executable
-    if os.path.isabs(spec.python) and os.access(spec.python, os.X_OK) and os.path.isfile(spec.python):
-        return spec.python
+    if os.path.isabs(python) and os.access(python, os.X_OK) and os.path.isfile(python):
+        return python
     raise BadScriptError(
-        f"the interpreter {spec.python} is not a program on this node. The path of --python is the same on every node. "
-        "Install it there, with TensorFlow and tensorflow-ignite, or submit with another --python"
+        f"the interpreter {python} is not a program on this node. The path of environment.python is the same on every "
+        "node. Install it there, with TensorFlow and tensorflow-ignite, or submit with another one"
     )
 
 
@@ -106,7 +107,7 @@ def explain(exit_code: int, tail: str) -> str:
     errors = [line for line in lines if line.startswith("ERROR:")] or lines[-3:]
     return (
         f"its packages were not installed (pip: exit code {exit_code}): {' '.join(errors[-3:]) or 'no output'}. A job "
-        "runs with all packages of --requirements and --wheel or not at all. Read pip's lines: tensorflow-ignite logs "
+        "runs with all packages of its environment or not at all. Read pip's lines: tensorflow-ignite logs "
         "JOB; correct the requirements, or add the missing wheels"
     )
 
@@ -117,5 +118,5 @@ def _inside(code: Path, name: str) -> Path:
         return code / path
     raise BadScriptError(
         f"{name!r} is not in the job's code. Requirements and wheels are files inside the code archive. Submit the job "
-        "again with --requirements and --wheel"
+        "again with environment.requirements and environment.wheels"
     )

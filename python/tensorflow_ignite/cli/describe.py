@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from datetime import datetime, timezone
 
@@ -22,7 +23,7 @@ from tensorflow_ignite.cli.render import (
     table,
     timestamp,
 )
-from tensorflow_ignite.spec import Attempt, Continuous, EpochProgress, Job, JobSpec, Task
+from tensorflow_ignite.spec import Attempt, EpochProgress, Job, JobSpec, Task
 
 # How many of a job's newest events are shown.
 _ATTEMPTS = 20
@@ -48,7 +49,7 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     for name, value in _facts(job):
         if value:
             print(fold(f"  {name + ':':<14}{value}", 16))
-    if job.spec.continuous is not None:
+    if job.spec.rounds is not None:
         _print_rounds(job)
     if job.attempts:
         _print_attempts(job)
@@ -77,16 +78,16 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("restarts", f"{job.idle_restarts} in a row without a further step" if job.idle_restarts else ""),
         ("node failures", f"{job.node_failures} in a row; after 5 the job fails" if job.node_failures else ""),
         ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
-        ("kind", spec.kind + (f", {count(spec.ps_count, 'ps')}" if spec.ps_count else "")),
+        ("kind", spec.strategy.kind + (f", {count(spec.strategy.servers, 'ps')}" if spec.strategy.servers else "")),
         ("tasks", escaped(", ".join(_tasks(spec)))),
-        ("cache", ", ".join([spec.cache, *spec.more_caches])),
+        ("cache", ", ".join([spec.cache, *spec.access.caches])),
         ("model", spec.prediction.model if spec.prediction else ""),
         ("into", spec.prediction.output_cache if spec.prediction else ""),
         ("script", escaped(shlex.join([spec.script, *spec.args]))),
         ("env", escaped(shlex.join(_variables(spec)))),
-        ("packages", escaped(" ".join(filter(None, [spec.requirements, *spec.wheels])))),
-        ("directories", escaped(" ".join(spec.more_directories))),
-        ("interpreter", escaped(spec.python)),
+        ("packages", escaped(" ".join(filter(None, [spec.environment.requirements, *spec.environment.wheels])))),
+        ("directories", escaped(" ".join(spec.access.directories))),
+        ("interpreter", escaped(spec.environment.python)),
         ("checkpoints", spec.checkpoint_directory),
         ("rules", _rules(job)),
         ("code", f"sha256 {spec.code_digest}"),
@@ -108,7 +109,7 @@ def _unproven(job: Job) -> str:
 
 
 def _budget(job: Job) -> str:
-    limit = _MAX_CRASHES if job.spec.max_crashes is None else job.spec.max_crashes
+    limit = _MAX_CRASHES if job.spec.restart.max_crashes is None else job.spec.restart.max_crashes
     if job.is_over and not job.crashes:
         return ""
     left = max(limit - job.crashes, 0)
@@ -125,12 +126,13 @@ def _back_off(job: Job) -> str:
 
 def _tasks(spec: JobSpec) -> list[str]:
     """Which tasks the job has beside those of its kind, and on which nodes."""
-    tasks = [f"{spec.workers_per_node} workers a node"] if spec.workers_per_node > 1 else []
-    tasks += [f"{count(spec.gpus_per_worker, 'GPU')} for each worker"] if spec.gpus_per_worker else []
-    tasks += [f"workers on nodes with {name}={value}" for name, value in sorted(spec.nodes.items())]
-    tasks += [f"ps on nodes with {name}={value}" for name, value in sorted(spec.ps_nodes.items())]
-    tasks += ["worker 0 is the chief in TF_CONFIG"] if spec.chief else []
-    tasks += [f"{each.count} {each.name}" for each in spec.roles]
+    workers, strategy = spec.workers, spec.strategy
+    tasks = [f"{workers.per_node} workers a node"] if workers.per_node > 1 else []
+    tasks += [f"{count(workers.gpus, 'GPU')} for each worker"] if workers.gpus else []
+    tasks += [f"workers on nodes with {name}={value}" for name, value in sorted(workers.nodes.items())]
+    tasks += [f"ps on nodes with {name}={value}" for name, value in sorted(strategy.server_nodes.items())]
+    tasks += ["worker 0 is the chief in TF_CONFIG"] if strategy.chief else []
+    tasks += [f"{number} {role}" for role, number in sorted(strategy.roles.items())]
     if spec.evaluator is not None:
         script = f" runs {spec.evaluator.script}" if spec.evaluator.script else ""
         tasks.append(f"an evaluator{script}" + (f" on cache {spec.evaluator.cache}" if spec.evaluator.cache else ""))
@@ -139,32 +141,26 @@ def _tasks(spec: JobSpec) -> list[str]:
 
 def _variables(spec: JobSpec) -> list[str]:
     """The variables of all tasks, then those of roles, as they are given to submit."""
-    of_roles = [f"{each.role}:{name}={value}" for each in spec.role_env for name, value in sorted(each.env.items())]
-    return [f"{name}={value}" for name, value in sorted(spec.env.items())] + of_roles
+    variables = sorted(spec.environment.variables.items(), key=lambda each: (":" in each[0], each))
+    return [f"{name}={value}" for name, value in variables]
 
 
 def _rules(job: Job) -> str:
     """The options of the job that are not the defaults."""
     spec = job.spec
-    rules = [f"on_join={spec.on_join}"] if spec.on_join != "restart" else []
-    rules += [f"quorum={spec.quorum}"] if spec.quorum != "majority" else []
-    rules += [f"min_workers={spec.min_workers}"] if spec.min_workers > 1 else []
-    rules += ["allow_data_loss"] if spec.allow_data_loss else []
-    rules += ["allow_plaintext"] if spec.allow_plaintext else []
-    rules += [f"priority={spec.priority}"] if spec.priority else []
+    rules = [f"priority={spec.priority}"] if spec.priority else []
     rules += [f"read_rate={spec.read_rate}"] if spec.read_rate else []
-    rules += _continuous(spec.continuous) if spec.continuous else []
-    for name in ("start_timeout", "first_step_timeout", "stall_timeout", "stop_grace", "wait_timeout"):
-        seconds = getattr(spec, name)
-        rules += [] if seconds is None else [f"{name}={seconds:g}s"]
+    rules += ["workers.minimum=" + str(spec.workers.minimum)] if spec.workers.minimum > 1 else []
+    rules += ["access.allow_plaintext=True"] if spec.access.allow_plaintext else []
+    rules += ["rounds"] if spec.rounds else []
+    for name, group in (("restart", spec.restart), ("timeouts", spec.timeouts), ("rounds", spec.rounds)):
+        for field in dataclasses.fields(group) if group else ():
+            value = getattr(group, field.name)
+            if value != field.default:
+                rules.append(
+                    f"{name}.{field.name}={value:g}" if isinstance(value, float) else f"{name}.{field.name}={value}"
+                )
     return ", ".join(rules)
-
-
-def _continuous(rounds: Continuous) -> list[str]:
-    rules = ["continuous"]
-    rules += [] if rounds.every is None else [f"every={rounds.every:g}s"]
-    rules += [f"when_rows={rounds.when_rows}"] if rounds.when_rows else []
-    return rules + ([f"replay={rounds.replay:g}"] if rounds.replay else [])
 
 
 def _print_rounds(job: Job) -> None:

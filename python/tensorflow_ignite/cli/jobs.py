@@ -82,7 +82,7 @@ def ps(
         [
             job.id,
             job.spec.name or "-",
-            job.spec.kind,
+            job.spec.strategy.kind,
             job.spec.cache,
             job.state_text,
             str(job.attempt.number) if job.attempt else "-",

@@ -44,17 +44,6 @@ def moment(name: str, text: str) -> datetime:
         ) from None
 
 
-def period(name: str, text: str) -> float:
-    """The seconds of an option such as ``10m``."""
-    seconds = _seconds(text)
-    if seconds is None:
-        raise CommandLineError(
-            f"{name} {text} is no period. It is a number of seconds, minutes, hours or days, such as 90s, 10m, 12h and "
-            "1d. Give such a period."
-        )
-    return float(seconds)
-
-
 def _seconds(text: str) -> int | None:
     """The seconds of a text such as ``10m``; None: it is no such text."""
     found = re.fullmatch(r"(\d{1,6})([smhd])", text)

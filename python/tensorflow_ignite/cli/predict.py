@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, Json, complete_cache, complete_model, one_of, option, session
-from tensorflow_ignite.spec import ON_JOIN
+from tensorflow_ignite.cli.job_options import JobOptions, add_variables, complete_setting
+from tensorflow_ignite.cli.options import Address, Json, complete_cache, complete_model, option, session
+from tensorflow_ignite.cli.submit import report
+
+_OPTIONS = {"name", "priority", "read_rate", "workers", "restart", "timeouts", "environment", "access"}
 
 
 def predict(
@@ -55,23 +57,15 @@ def predict(
         list[str] | None, option("--env", "NAME=VALUE", "Set a variable in every task; may be repeated.")
     ] = None,
     name: Annotated[str | None, option("--name", "TEXT", "To recognize the job by; else the model's name.")] = None,
-    workers_per_node: Annotated[
-        int | None,
-        option("--workers-per-node", "NUMBER", "Tasks that share the partitions of one node; 1 when left out."),
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "--set",
+            "OPTION=VALUE",
+            "Any other option of the job, as of submit; may be repeated.",
+            autocompletion=complete_setting,
+        ),
     ] = None,
-    gpus_per_worker: Annotated[int, option("--gpus-per-worker", "NUMBER", "GPUs that each task has for itself.")] = 0,
-    read_rate: Annotated[
-        str, option("--read-rate", "RATE", "The most read from each node in a second: 200MB, or 50000rows.")
-    ] = "",
-    priority: Annotated[
-        int, option("--priority", "NUMBER", "From -100 to 100: each unit moves it ten minutes forward in the queue.")
-    ] = 0,
-    on_join: Annotated[
-        str, option("--on-join", "WHAT", f"When a node joins: {', '.join(ON_JOIN)}.", autocompletion=one_of(ON_JOIN))
-    ] = ON_JOIN[0],
-    allow_data_loss: Annotated[
-        bool, typer.Option("--allow-data-loss", help="Predict the remaining rows when some are lost.")
-    ] = False,
     wait: Annotated[
         bool, typer.Option("--wait/--detach", help="Print the job's output until it is over, or only print its id.")
     ] = True,
@@ -89,6 +83,7 @@ def predict(
       tensorflow-ignite predict digits:3 --cache images --into predictions --columns pixels --keep label
       tensorflow-ignite predict digits@stable --cache images --into predictions --where 'label < 3'
       tensorflow-ignite predict --script score.py --cache trips --into scores
+      tensorflow-ignite predict digits --cache images --into predictions --set workers.per_node=2
     """
     for what, value, example in (("--cache", cache, "images"), ("--into", into, "predictions")):
         if not value:
@@ -96,19 +91,21 @@ def predict(
                 f"the option {what} is missing. A prediction reads the rows of one cache, and writes its results into "
                 f"another one. For example: {what} {example}"
             )
-    if on_join not in ON_JOIN:
-        raise CommandLineError(f"--on-join {on_join!r} does not exist. It is one of {', '.join(ON_JOIN)}. Name one.")
-    variables: dict[str, str] = {}
-    for item in env or []:
-        variable, equals, value = item.partition("=")
-        if not equals or not variable:
-            raise CommandLineError(f"--env {item!r} is not NAME=VALUE. For example: --env SEED=7")
-        variables[variable] = value
-    with session(context, address) as client:
-        from tensorflow_ignite.cli.follow import follow
-        from tensorflow_ignite.cli.render import print_json, short_id
-
-        options = {} if name is None else {"name": name}
+    options = JobOptions()
+    add_variables(options, env)
+    for named, given in {"name": name, "environment.requirements": requirements}.items():
+        if given is not None:
+            options.add(named, given, f"--{named.rpartition('.')[2]}")
+    for setting in settings or []:
+        options.add_setting(setting)
+    chosen = options.arguments()
+    useless = sorted(chosen.keys() - _OPTIONS)
+    if useless:
+        raise CommandLineError(
+            f"{', '.join(useless)} {'is' if len(useless) == 1 else 'are'} no option of a prediction by --set. It has "
+            f"{', '.join(sorted(_OPTIONS))}. Leave out the others."
+        )
+    with session(context, address) as client, options.placed():
         job = client.predict(
             model,
             cache=cache,
@@ -119,25 +116,9 @@ def predict(
             keep=_names(keep),
             where=where,
             batch_size=batch_size,
-            requirements=requirements,
-            env=variables,
-            workers_per_node=workers_per_node,
-            gpus_per_worker=gpus_per_worker,
-            read_rate=read_rate,
-            priority=priority,
-            on_join=on_join,
-            allow_data_loss=allow_data_loss,
-            **options,
+            **chosen,
         )
-        exit_code = 0
-        if wait:
-            end = f"tensorflow-ignite stop {short_id(job.id)}"
-            print(f"job {job.id} submitted; Ctrl-C detaches; end it: {end}", file=sys.stderr)
-            exit_code = follow(job, sys.stderr if json_output else sys.stdout)
-        if json_output:
-            print_json(job.status.to_dict())
-        elif not wait:
-            print(job.id)
+        exit_code = report(job, wait=wait, json_output=json_output)
     raise typer.Exit(exit_code)
 
 

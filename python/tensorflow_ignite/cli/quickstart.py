@@ -16,6 +16,7 @@ from tensorflow_ignite.base.package import PACKAGE
 from tensorflow_ignite.cli.jobs import newest_tasks
 from tensorflow_ignite.data.loading.load import load
 from tensorflow_ignite.errors import TensorFlowIgniteError
+from tensorflow_ignite.groups import Timeouts
 from tensorflow_ignite.jobs.client import connect
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.net.credentials import Credentials
@@ -154,7 +155,7 @@ def _train(cluster: LocalCluster, console: Console) -> _Outcome:
         console.print(f"  {node.name}: process {node.pid}, API on {node.address}")
     _load_digits(cluster.address, console)
     with connect(",".join(cluster.addresses), credentials=ANONYMOUS) as client:
-        job = client.submit(script, cache=CACHE, kind="multi-worker-mirrored", stop_grace=1.0)
+        job = client.submit(script, cache=CACHE, timeouts=Timeouts(stop_grace=1.0))
         console.print(f"submitted {script.name} as job {job.id}: one worker beside the rows of each node")
         _follow(job, cluster, console)
         end = job.wait()

@@ -159,7 +159,7 @@ def dataset(
         batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB for rows of a fixed length below
             64 KiB, else 8 MiB.
         accept_data_loss: Read the remaining rows if partitions have lost all their copies; otherwise that is a
-            DataLossError. None: as the job says (``--allow-data-loss``), outside a job False.
+            DataLossError. None: as the job says (``restart.allow_data_loss``), outside a job False.
         read_rate: The most that this process reads from each node in a second, for this dataset: ``"200MB"`` or
             ``"50000rows"``. None: as the job says (``--read-rate``, for all its tasks together), outside a job no
             limit. In any case reading yields to the application's work on the node, unless the cluster is configured

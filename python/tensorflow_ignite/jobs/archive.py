@@ -118,8 +118,8 @@ def pack(
             packer.add_zip(path)
         elif path.suffix.lower() == ".whl":
             raise CodeInvalidError(
-                f"{str(path)!r} is a wheel. Code is a Python script, a folder or a .zip archive, and each wheel needs "
-                "an option of its own. Name the script, and write --wheel before each wheel (in Python: wheels=[...])."
+                f"{str(path)!r} is a wheel. Code is a Python script, a folder or a .zip archive, and wheels are an "
+                "option of their own. Name the script, and the wheels in environment.wheels."
             )
         else:
             packer.add_file(path.name, path)
@@ -156,8 +156,8 @@ def _require_self_contained(path: Path, content: bytes) -> None:
             raise CodeInvalidError(
                 f"the line {line!r} of {str(path)!r} names a file or folder of this machine. Nodes get this one file "
                 "of requirements, and install it once for all jobs with the same text. Write the lines of other files "
-                "into it; of a project of your own build a wheel (pip wheel --no-deps FOLDER), and give it with "
-                "--wheel (in Python: wheels=)."
+                "into it; of a project of your own build a wheel (pip wheel --no-deps FOLDER), and name it in "
+                "environment.wheels."
             )
 
 

@@ -12,6 +12,7 @@ with tfi.connect("localhost:10820") as client:
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import os
 import posixpath
@@ -22,26 +23,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from tensorflow_ignite.errors import InvalidRequestError
-from tensorflow_ignite.jobs import checks
+from tensorflow_ignite.groups import (
+    Access,
+    Environment,
+    Evaluator,
+    ParameterServer,
+    Prediction,
+    Restart,
+    Rounds,
+    Strategy,
+    Timeouts,
+    Workers,
+)
+from tensorflow_ignite.jobs import checks, options
 from tensorflow_ignite.jobs.archive import Archive, pack, pack_files, read_file, with_script
 from tensorflow_ignite.jobs.function import name_of, pack_function
 from tensorflow_ignite.jobs.handle import JobHandle
-from tensorflow_ignite.kinds import DEFAULT_KIND, JOB_KINDS, JobKind
+from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
-from tensorflow_ignite.spec import (
-    JOB_STATES,
-    ON_JOIN,
-    QUORUMS,
-    Job,
-    JobSpec,
-    JobState,
-    Node,
-    OnJoin,
-    Prediction,
-    Quorum,
-    RoleEnvironment,
-)
+from tensorflow_ignite.spec import JOB_STATES, Job, JobSpec, JobState, Node
 from tensorflow_ignite.v1 import job_pb2
 
 if TYPE_CHECKING:
@@ -51,14 +52,6 @@ _CHUNK = 1024 * 1024
 # The script of the tasks of a prediction.
 _PREDICT_SCRIPT = "predict_rows.py"
 _PREDICT_CODE = b"from tensorflow_ignite.predict.task import main\n\nmain()\n"
-_PREDICT_OPTIONS = frozenset(
-    {
-        *("name", "env", "nodes", "priority", "read_rate", "workers_per_node"),
-        *("gpus_per_worker", "python", "more_caches", "more_directories", "start_timeout", "first_step_timeout"),
-        *("stall_timeout", "stop_grace", "wait_timeout", "min_workers", "max_crashes", "max_restarts"),
-        *("on_join", "allow_data_loss", "quorum"),
-    }
-)
 # Seconds until every task runs, when nodes install packages first.
 _INSTALL_TIMEOUT = 900
 _PAGE_SIZE = 1000
@@ -116,44 +109,19 @@ class Client:
         *,
         cache: str,
         script: str | None = None,
-        kind: JobKind = DEFAULT_KIND,
         args: Sequence[Any] = (),
-        env: Mapping[str, str] | None = None,
         name: str | None = None,
-        ps: int | None = None,
-        checkpoint_directory: str | None = None,
-        start_timeout: float | None = None,
-        first_step_timeout: float | None = None,
-        stall_timeout: float | None = None,
-        stop_grace: float | None = None,
-        max_crashes: int | None = None,
-        max_restarts: int | None = None,
-        min_workers: int | None = None,
-        wait_timeout: float | None = None,
-        on_join: OnJoin = "restart",
-        allow_data_loss: bool = False,
-        quorum: Quorum = "majority",
-        more_caches: Sequence[str] = (),
-        allow_plaintext: bool = False,
-        requirements: str | os.PathLike[str] | None = None,
-        wheels: Sequence[str | os.PathLike[str]] = (),
-        python: str | None = None,
         priority: int = 0,
+        checkpoint_directory: str | None = None,
         read_rate: str = "",
-        continuous: bool = False,
-        every: float | None = None,
-        when_rows: int | None = None,
-        replay: float = 0.0,
-        workers_per_node: int | None = None,
-        nodes: Mapping[str, str] | None = None,
-        ps_nodes: Mapping[str, str] | None = None,
-        role_env: Mapping[str, Mapping[str, str]] | None = None,
-        chief: bool = False,
-        roles: Mapping[str, int] | None = None,
-        gpus_per_worker: int = 0,
-        more_directories: Sequence[str] = (),
-        evaluator: bool | str = False,
-        evaluation_cache: str = "",
+        strategy: Strategy | JobKind | None = None,
+        workers: Workers | None = None,
+        restart: Restart | None = None,
+        timeouts: Timeouts | None = None,
+        environment: Environment | None = None,
+        access: Access | None = None,
+        evaluator: Evaluator | None = None,
+        rounds: Rounds | None = None,
         prediction: Prediction | None = None,
     ) -> JobHandle:
         """Packs and uploads code, and submits a job that runs it beside the rows of a cache.
@@ -165,76 +133,27 @@ class Client:
                 and the packages that it imports.
             cache: The cache whose partitions are split over the workers.
             script: The script inside a folder or archive; None: its main.py, else its train.py.
-            kind: ``"multi-worker-mirrored"``: the script runs on every worker, and all train one model together;
-                ``"parameter-server"``: workers and parameter servers are plain TensorFlow servers, and the script runs
-                once, as their coordinator; ``"one"``, ``"mirrored"``, ``"central-storage"``: the script runs once, in
-                one process that reads the whole cache, the last two on the GPUs of `gpus_per_worker`, else on
-                processors; ``"custom"``: the script runs on every worker, with a strategy or a library of its own.
             args: Arguments of the script, which are texts; of a function, which are of any type.
-            env: Variables that are added to the environment of every task.
             name: Any text that identifies the job for people; None: the name of the script, without its suffix, or of
                 the function.
-            ps: Number of parameter servers of a parameter-server job; None: 1.
+            priority: From -100 to 100. Each unit moves the job ten minutes forward in the queue of jobs, in which it
+                waits while its nodes have no room for its tasks.
             checkpoint_directory: Directory for checkpoints, on storage that every node shares: an absolute path, or a
                 URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
                 ``ignite:///jobs/ID/checkpoints``.
-            start_timeout: Seconds from the placement until every task runs; None: the service's setting.
-            first_step_timeout: Seconds that a task may neither write output nor work before its first step; then the
-                attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's threads are
-                in the output. 0: no limit; None: the service's setting, 300. See also `tensorflow_ignite.train.busy`.
-            stall_timeout: Seconds that a task may take for each further step or checkpoint; as above, but 600.
-            stop_grace: Seconds between SIGTERM and SIGKILL when tasks are stopped, and in which all tasks save together
-                before a planned end; None: the service's setting.
-            max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
-            max_restarts: Number of restarts in a row, since nodes left or data moved, in which no task does a further
-                step and no attempt runs for the healthy time; one more, and the job fails. None: 20.
-            min_workers: Smallest number of workers with which an attempt starts; None: 1.
-            wait_timeout: Longest wait, in seconds, for an assignment, after the queue; None: the service's setting.
-            on_join: Reaction when a node joins or partitions move while the tasks run: ``"restart"`` after a quiet
-                time, ``"ignore"``, or ``"at-checkpoint"``: restart after the next checkpoint.
-            allow_data_loss: Start, and continue, with the remaining rows if partitions of a cache have lost all their
-                copies. Datasets in its tasks accept that too.
-            quorum: ``"majority"``: an attempt starts, and runs, only while more than half of the job's nodes are
-                connected, or half of them with the oldest, so that at most one side of a cut network trains; see
-                `JobHandle.accept_quorum`. ``"none"``: with any number of nodes.
-            more_caches: Further caches that the tasks may read, in a cluster that requires credentials.
-            allow_plaintext: Run although the cluster requires TLS: TensorFlow's connections between tasks are not
-                encrypted, so gradients and weights can be read in the network.
-            requirements: A file of requirements of pip. Each node installs them once, into an environment over the
-                interpreter of the tasks; later jobs with the same requirements use it. A failed installation fails the
-                job at once. With requirements or wheels, ``start_timeout`` is 900 unless it is given.
-            wheels: Wheels to install, which are sent with the code; then nothing comes from an index.
-            python: The interpreter of the tasks, an absolute path, the same on every node; None: that of each node.
-            priority: From -100 to 100. Each unit moves the job ten minutes forward in the queue of jobs, in which it
-                waits while its nodes have no room for its tasks.
             read_rate: The most that its tasks together read from each node in a second, ``"200MB"`` or ``"50000rows"``;
                 empty: no limit of its own. Whatever it is, reading yields to the application's work on a node, unless
                 the cluster is configured otherwise (``readRate``).
-            continuous: Train in rounds without an end (`tensorflow_ignite.train.rounds`): the first one on all rows of
-                the cache, each later one on what was put since. Only of kind ``"multi-worker-mirrored"``.
-            every: Seconds from the begin of a round to that of the next one.
-            when_rows: Number of changes of the cache after which a round begins. If neither is given, a round begins
-                when a row has changed.
-            replay: The part of a round's rows that were there before, about, from 0 to below 1; each round has others.
-            workers_per_node: Number of workers that share the partitions of one node; None: 1. A node with fewer
-                partitions has fewer.
-            nodes: Attributes of Ignite nodes (``userAttributes``) with their values. Workers run on the nodes that have
-                all of them, and read the partitions of the others over the network; None: on the owners of partitions.
-            ps_nodes: The same for parameter servers; None: on the nodes of the workers.
-            role_env: Variables for the tasks of one role, by role: ``{"ps": {"OMP_NUM_THREADS": "1"}}``.
-            chief: Let TF_CONFIG call the first worker the chief, for scripts that look for one.
-            roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
-                TF_CONFIG, with their numbers.
-            gpus_per_worker: GPUs that each worker has for itself. Workers run on nodes with as many; the partitions of
-                the other nodes are read over the network. The job waits in the queue until they are free. 0: its tasks
-                use no GPU.
-            more_directories: Further directories of the cluster's files that the tasks may use, in a cluster that
-                requires credentials, such as ``ignite:///models/trips``; the caller needs the permission to change
-                them.
-            evaluator: A further task evaluates each checkpoint as it comes (`tensorflow_ignite.train.evaluate`). True:
-                it runs the script too, with the role ``evaluator``; a text: another script inside the folder or
-                archive. The training does not wait for it, and goes on if it fails.
-            evaluation_cache: A cache with rows for the evaluator, which the tasks may read.
+            strategy: Who runs the script, and which roles the job has: ``tfi.MultiWorkerMirrored()`` if None,
+                ``tfi.ParameterServer(servers=2)``, ``tfi.Mirrored()``, ``tfi.One()``, ``tfi.CentralStorage()``,
+                ``tfi.Custom(roles={"actor": 2})``; or the kind of one as a text, ``"parameter-server"``.
+            workers: The tasks that read the partitions of the cache: their number, GPUs and nodes.
+            restart: When another attempt follows.
+            timeouts: Longest times, in seconds.
+            environment: The processes of the tasks: variables, packages, and the interpreter.
+            access: What the tasks may use besides the cache, in a cluster that requires credentials.
+            evaluator: A further task evaluates each checkpoint as it comes; None: there is none.
+            rounds: Train in rounds without an end; None: the script ends the job.
             prediction: What a job of kind ``"predict"`` reads and writes; :meth:`predict` makes such jobs.
 
         Returns:
@@ -251,80 +170,54 @@ class Client:
             ClusterNotActiveError: The cluster is not activated.
             InvalidRequestError: Another argument breaks a rule.
         """
+        chosen = options.strategy(strategy)
+        processes = options.group("environment", environment, Environment)
+        packages: dict[str, Any] = {"requirements": processes.requirements or None, "wheels": processes.wheels}
         archive = code if isinstance(code, Archive) else None
-        if archive is not None and (requirements is not None or wheels):
+        if archive is not None and any(packages.values()):
             raise InvalidRequestError(
-                "requirements and wheels were given beside an Archive. They are packed together with the code. Pass "
-                "them to pack(code, requirements=, wheels=), or pass the path of the code."
+                "environment has requirements or wheels beside an Archive. They are packed together with the code. "
+                "Pass them to pack(code, requirements=, wheels=), or pass the path of the code."
             )
-        if isinstance(wheels, (str, os.PathLike)):
-            raise InvalidRequestError(f"wheels {wheels!r} is not a list. It is a list of files. Pass wheels=[FILE].")
         if isinstance(args, (str, bytes)) or not isinstance(args, Iterable):
             raise InvalidRequestError(
                 f"args {args!r} is not a list. It is a list, also of one argument. Pass args=[...]."
             )
         if callable(code):
-            archive = pack_function(code, args, requirements, wheels)
+            archive = pack_function(code, args, **packages)
             args, name = (), name or name_of(code)
+        if not cache:
+            raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         spec = JobSpec(
-            name=checks.text("name", name or ""),
-            kind=checks.choice("kind", kind, JOB_KINDS),
             cache=checks.text("cache", cache),
             code_digest="",
             script=script or "",
+            name=checks.text("name", name or ""),
             args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
-            env=checks.variables(env),
-            ps_count=checks.parameter_servers(ps, kind),
-            start_timeout=checks.optional_seconds("start_timeout", start_timeout),
-            first_step_timeout=checks.optional_seconds("first_step_timeout", first_step_timeout, zero=True),
-            stall_timeout=checks.optional_seconds("stall_timeout", stall_timeout, zero=True),
-            stop_grace=checks.optional_seconds("stop_grace", stop_grace, zero=True),
             checkpoint_directory=checks.directory(checkpoint_directory or ""),
-            max_crashes=None if max_crashes is None else checks.count("max_crashes", max_crashes, 0),
-            max_restarts=None if max_restarts is None else checks.count("max_restarts", max_restarts, 0),
-            min_workers=0 if min_workers is None else checks.count("min_workers", min_workers, 1),
-            wait_timeout=checks.optional_seconds("wait_timeout", wait_timeout),
-            on_join=checks.choice("on_join", on_join, ON_JOIN),
-            quorum=checks.choice("quorum", quorum, QUORUMS),
-            allow_data_loss=bool(allow_data_loss),
-            more_caches=checks.names("more_caches", more_caches, "validation"),
-            allow_plaintext=bool(allow_plaintext),
-            python=checks.interpreter(python or ""),
-            priority=checks.priority(priority),
-            read_rate=checks.read_rate(read_rate),
-            continuous=checks.continuous(continuous, every, when_rows, replay),
-            workers_per_node=checks.workers_per_node(workers_per_node),
-            nodes=checks.attributes("nodes", nodes),
-            ps_nodes=checks.attributes("ps_nodes", ps_nodes),
-            role_env=tuple(
-                RoleEnvironment(checks.text("role", role), checks.variables(given))
-                for role, given in (role_env or {}).items()
-            ),
-            chief=bool(chief),
-            roles=checks.roles(roles, kind),
-            gpus_per_worker=checks.count("gpus_per_worker", gpus_per_worker, 0, checks.MAX_GPUS),
-            evaluator=checks.evaluator(evaluator, evaluation_cache),
-            more_directories=checks.directories(more_directories),
-            prediction=checks.prediction(prediction, kind),
+            priority=options.value("priority", priority, int),
+            read_rate=options.value("read_rate", read_rate, str),
+            strategy=chosen,
+            workers=options.group("workers", workers, Workers),
+            restart=options.group("restart", restart, Restart),
+            timeouts=options.group("timeouts", timeouts, Timeouts),
+            environment=processes,
+            access=options.group("access", access, Access),
+            evaluator=None if evaluator is None else options.group("evaluator", evaluator, Evaluator),
+            rounds=None if rounds is None else options.group("rounds", rounds, Rounds),
+            prediction=prediction,
         )
-        if spec.continuous is not None and kind != DEFAULT_KIND:
-            raise InvalidRequestError(
-                f"a continuous job cannot be of kind {kind!r}. Its workers train in rounds, as multi-worker-mirrored. "
-                "Leave kind or continuous out."
-            )
-        if not cache:
-            raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         if archive is None:
-            archive = pack(code, script, requirements=requirements, wheels=wheels)  # type: ignore[arg-type]
+            archive = pack(code, script, **packages)  # type: ignore[arg-type]
         if spec.evaluator is not None:
             checks.evaluator_script(spec.evaluator.script, archive.files)
         message = spec.to_proto()
         message.code_digest = archive.digest
         message.script = archive.script
-        message.requirements = archive.requirements
-        message.wheels[:] = archive.wheels
-        if start_timeout is None and (archive.requirements or archive.wheels):
-            message.start_timeout.FromSeconds(_INSTALL_TIMEOUT)
+        message.environment.requirements = archive.requirements
+        message.environment.wheels[:] = archive.wheels
+        if spec.timeouts.start is None and (archive.requirements or archive.wheels):
+            message.timeouts.start.FromSeconds(_INSTALL_TIMEOUT)
         message.name = spec.name or os.path.splitext(os.path.basename(archive.script))[0]
         self._upload(archive)
         request = job_pb2.SubmitJobRequest(request_id=str(uuid.uuid4()), spec=message)
@@ -344,9 +237,14 @@ class Client:
         where: str | None = None,
         parameters: Sequence[Any] = (),
         batch_size: int | None = None,
-        requirements: str | os.PathLike[str] | None = None,
-        wheels: Sequence[str | os.PathLike[str]] = (),
-        **options: Any,
+        name: str | None = None,
+        priority: int = 0,
+        read_rate: str = "",
+        workers: Workers | None = None,
+        restart: Restart | None = None,
+        timeouts: Timeouts | None = None,
+        environment: Environment | None = None,
+        access: Access | None = None,
     ) -> JobHandle:
         """Submits a job that predicts the rows of a cache by a model, beside each node, into another cache.
 
@@ -373,10 +271,14 @@ class Client:
             where: Condition in SQL over the columns; only rows that meet it are predicted.
             parameters: Values for the question marks of ``where``.
             batch_size: Rows of a call of the model or script; None: 8,192.
-            requirements: As for :meth:`submit`.
-            wheels: As for :meth:`submit`.
-            options: Options of :meth:`submit` for jobs of any kind: ``name``, ``env``, ``nodes``, ``priority``,
-                ``read_rate``, ``workers_per_node``, ``max_crashes`` and others.
+            name: As for :meth:`submit`; None: ``predict`` and the name of the model or script.
+            priority: As for :meth:`submit`.
+            read_rate: As for :meth:`submit`.
+            workers: As for :meth:`submit`.
+            restart: As for :meth:`submit`.
+            timeouts: As for :meth:`submit`.
+            environment: As for :meth:`submit`.
+            access: As for :meth:`submit`.
 
         Returns:
             The job, which continues when this client is closed.
@@ -396,13 +298,9 @@ class Client:
                 f"model={model!r} and script={script!r} are given. A prediction is made by a model or by a script. "
                 "Name one of them"
             )
-        unknown = sorted(options.keys() - _PREDICT_OPTIONS)
-        if unknown:
-            raise InvalidRequestError(
-                f"{', '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} no option of a prediction. It has "
-                f"{', '.join(sorted(_PREDICT_OPTIONS))}. Use these"
-            )
-        code = None if script is None else pack(script, requirements=requirements, wheels=wheels)
+        processes = options.group("environment", environment, Environment)
+        packages: dict[str, Any] = {"requirements": processes.requirements or None, "wheels": processes.wheels}
+        code = None if script is None else pack(script, **packages)
         if code is not None:
             planning.check_script(code.script, read_file(code, code.script))
         version = None if model is None else self.models.get(model)
@@ -422,27 +320,33 @@ class Client:
         credentials = find_credentials(self._connection.credentials, (node,), data=True)
         planning.check(request, cache, version, node, credentials)
         archive = (
-            pack_files({_PREDICT_SCRIPT: _PREDICT_CODE}, _PREDICT_SCRIPT, requirements, wheels)
+            pack_files({_PREDICT_SCRIPT: _PREDICT_CODE}, _PREDICT_SCRIPT, **packages)
             if code is None
             else with_script(code, _PREDICT_SCRIPT, _PREDICT_CODE)
         )
         directory = "" if version is None else f"ignite://{posixpath.dirname(version.path)}"
-        options.setdefault("name", f"predict {request.source}")
         return self.submit(
             archive,
             cache=cache,
-            kind="predict",
             args=request.to_arguments(),
+            name=name or f"predict {request.source}",
+            priority=priority,
+            read_rate=read_rate,
+            strategy="predict",
+            workers=workers,
+            restart=restart,
+            timeouts=timeouts,
+            environment=dataclasses.replace(processes, requirements="", wheels=()),
+            access=access,
             prediction=Prediction(request.into, request.model, directory),
-            **options,
         )
 
     def parameter_servers(
-        self, cache: str, *, ps: int = 1, **options: Any
+        self, cache: str, *, servers: int = 1, server_nodes: Mapping[str, str] | None = None, **options: Any
     ) -> contextlib.AbstractContextManager[JobHandle]:
         """Starts workers and parameter servers beside the rows of a cache, for this process as their client process.
 
-            with client.parameter_servers("clicks", ps=2):
+            with client.parameter_servers("clicks", servers=2):
                 strategy = tfi.train.strategy()
                 coordinator = tf.distribute.coordinator.ClusterCoordinator(strategy)
                 rows = coordinator.create_per_worker_dataset(lambda: tfi.dataset("clicks").batch(64))
@@ -454,9 +358,10 @@ class Client:
 
         Args:
             cache: The cache whose partitions are split over the workers.
-            ps: Number of parameter servers.
+            servers: Number of parameter servers.
+            server_nodes: Attributes of the nodes that run them, as for `tensorflow_ignite.ParameterServer`.
             **options: Further arguments of `submit`, but for those of a script in the cluster: ``args``, ``evaluator``,
-                ``evaluation_cache``, and ``role_env`` of the client.
+                and variables of the role ``client``.
 
         Returns:
             A context with the job of the servers.
@@ -468,7 +373,8 @@ class Client:
         from tensorflow_ignite.jobs.parameter_servers import check_options, held
 
         check_options(options)
-        return held(self, self._connection.credentials, cache, ps=ps, **options)
+        strategy = ParameterServer(servers, server_nodes=server_nodes)
+        return held(self, self._connection.credentials, cache, strategy=strategy, **options)
 
     def jobs(self, *, states: Sequence[JobState] = (), since: datetime | None = None, limit: int = 1000) -> list[Job]:
         """Returns summaries of jobs, newest first: without tasks, history and environment, which `job` has.
@@ -542,7 +448,7 @@ class Client:
     def accept_data_loss(self, cache: str) -> tuple[int, ...]:
         """Accepts for all callers that partitions of a cache have lost all their copies.
 
-        From now on the remaining rows are the whole cache. To accept it only once, see ``allow_data_loss`` of `submit`,
+        From now on the remaining rows are the whole cache. To accept it only once, see `Restart.allow_data_loss`,
         and ``accept_data_loss`` of `tensorflow_ignite.dataset` and `tensorflow_ignite.read_table`.
 
         Args:

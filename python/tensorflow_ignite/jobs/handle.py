@@ -142,9 +142,13 @@ class JobHandle:
             InvalidRequestError: There is no such role or index.
         """
         # The cluster counts the tasks of all named roles together.
-        named = [(each.name, number) for each in self._status.spec.roles for number in range(each.count)]
+        named = [
+            (name, number)
+            for name, count in sorted(self._status.spec.strategy.roles.items())
+            for number in range(count)
+        ]
         if role is not None:
-            checks.choice("role", role, (*ROLES, *(each.name for each in self._status.spec.roles)))
+            checks.choice("role", role, (*ROLES, *self._status.spec.strategy.roles))
         if index is not None:
             checks.count("index", index, 0)
         name = role if role not in ROLES else None
@@ -229,7 +233,7 @@ class JobHandle:
             (
                 each
                 for each in running
-                if (each.name in (name, f"{name} 0") if name else runs_script(status.spec.kind, each.role))
+                if (each.name in (name, f"{name} 0") if name else runs_script(status.spec.strategy.kind, each.role))
             ),
             None,
         )

@@ -15,6 +15,7 @@ from typing import Any
 
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.groups import Environment, Restart
 from tensorflow_ignite.net import resolve
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.sockets import connect
@@ -22,7 +23,7 @@ from tensorflow_ignite.spec import Job
 from tensorflow_ignite.task import Task, WorkerAssignment
 
 # Options of a job that only a script in the cluster uses.
-_OF_SCRIPT = ("args", "evaluator", "evaluation_cache")
+_OF_SCRIPT = ("args", "evaluator", "rounds")
 _SCRIPT = Path(__file__).with_name("hold.py")
 _PING_SECONDS = 2.0
 _UNACKNOWLEDGED_MILLIS = 10_000
@@ -39,16 +40,16 @@ def check_options(options: Mapping[str, Any]) -> None:
     Raises:
         InvalidRequestError: One is.
     """
-    useless = {name: f"{name}={options[name]!r}" for name in _OF_SCRIPT if options.get(name)}
-    role_env = options.get("role_env")
-    if isinstance(role_env, Mapping) and "client" in role_env:
-        # Values of variables may be secrets.
-        useless["role_env of the client"] = f"role_env={{'client': {sorted(role_env['client'])}}}"
+    useless = [name for name in _OF_SCRIPT if options.get(name)]
+    environment = options.get("environment")
+    if isinstance(environment, Environment):
+        of_client = sorted(name for name in environment.variables if name.startswith("client:"))
+        useless += [f"environment.variables.{name}" for name in of_client]
     if useless:
         raise InvalidRequestError(
-            f"{', '.join(useless.values())} {'was' if len(useless) == 1 else 'were'} given to parameter_servers(). The "
-            f"script of this job is this process, and {', '.join(_OF_SCRIPT)} and role_env of the client are for a "
-            f"script that the nodes run. Leave {', '.join(useless)} out, or submit a script with kind parameter-server"
+            f"{', '.join(useless)} {'was' if len(useless) == 1 else 'were'} given to parameter_servers(). The script "
+            f"of this job is this process; {', '.join(_OF_SCRIPT)} and variables of the role client are for a script "
+            "that the nodes run. Leave them out, or submit a script with strategy=tfi.ParameterServer()"
         )
 
 
@@ -74,13 +75,16 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
     if here.in_job:
         raise TensorFlowIgniteError(
             f"{here.task} requests parameter servers of its own. A task of a job uses those of its job. "
-            "Submit with kind parameter-server in place of this call"
+            "Submit with strategy=tfi.ParameterServer() in place of this call"
         )
     handle = client.submit(
         _SCRIPT,
         cache=cache,
-        kind="parameter-server",
-        **{"name": "outside client", "max_crashes": 0, "max_restarts": 0, "on_join": "ignore", **options},
+        **{
+            "name": "outside client",
+            "restart": Restart(max_crashes=0, max_restarts=0, on_join="ignore"),
+            **options,
+        },
     )
     attempt = 0
     has_failed = False
@@ -217,7 +221,7 @@ def _configured(job: Job, own_host: str, node_address: str) -> Iterator[None]:
             attempt=job.attempt.number,
             role="client",
             incarnation=client.incarnation,
-            kind=job.spec.kind,
+            kind=job.spec.strategy.kind,
             cache=job.spec.cache,
             node_address=node_address,
             assignment=tuple(
@@ -226,7 +230,7 @@ def _configured(job: Job, own_host: str, node_address: str) -> Iterator[None]:
             assignment_digest=job.attempt.assignment_digest,
             checkpoint_directory=job.spec.checkpoint_directory,
             num_workers=len(workers),
-            allow_data_loss=job.spec.allow_data_loss,
+            allow_data_loss=job.spec.restart.allow_data_loss,
             read_rate=job.spec.read_rate,
         )
     )

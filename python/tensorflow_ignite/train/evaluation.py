@@ -39,8 +39,8 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
 
     Of several new checkpoints it takes the newest. In the directory of the job it takes those of each ``fit`` of the
     script, one ``fit`` after the other; a later ``fit`` of another model is left out, with a warning. In the evaluator
-    of a job (``submit --evaluator``) it waits for the next one, and ends after the last one, when the training has
-    ended; outside a job it ends when there is no newer one. The checkpoints are those of `CheckpointCallback` and
+    of a job (`tensorflow_ignite.Evaluator`) it waits for the next one, and ends after the last one, when the training
+    has ended; outside a job it ends when there is no newer one. The checkpoints are those of `CheckpointCallback` and
     `checkpoint`.
 
     Args:
@@ -64,7 +64,7 @@ def _restored(directory: str | None, trackables: dict[str, Any]) -> Iterator[tup
     """As :func:`checkpoints`; also yields the name of the training in its directory, empty for the first one."""
     here = task.current()
     found = find_directory(directory)
-    rounds = f"{found.rstrip('/')}/{fits.ROUNDS}" if found and directory is None and here.continuous else ""
+    rounds = f"{found.rstrip('/')}/{fits.ROUNDS}" if found and directory is None and here.rounds else ""
     if not found:
         raise TensorFlowIgniteError(
             "checkpoints() knows no directory. Outside a job a script names the one in which its training saves. Use "
@@ -120,7 +120,7 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
     """Evaluates a Keras model at each checkpoint as it comes, and reports the metrics to the job.
 
         if tfi.train.context().role == "evaluator":
-            tfi.train.evaluate(model, rows_of(context.evaluation_cache))
+            tfi.train.evaluate(model, rows_of(context.evaluator_cache))
 
     ``describe`` shows the last metrics beside the evaluator, ``tensorflow-ignite tensorboard JOB`` their curves. See
     :func:`checkpoints` for when it ends.

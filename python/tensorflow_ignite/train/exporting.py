@@ -26,7 +26,7 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
     A job makes one version of a name, whatever its restarts: that of the call of the attempt that succeeds; it appears
     before the job is seen to be over. If the job fails or is stopped, there is none. Call it on every worker: the first
     one writes, and the others take part as far as tf_keras needs them. A job on a cluster with authentication needs
-    ``--with-directory ignite:///models/NAME``.
+    ``access.directories`` of the job: ``ignite:///models/NAME``.
 
     Args:
         model: A model of Keras 3 or tf_keras, or a ``tf.Module``.
@@ -48,7 +48,7 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
 
     check_name(name)
     here = context()
-    if here.continuous is not None:
+    if here.rounds is not None:
         raise InvalidRequestError(
             f"a continuous job exports no model {name}. Exported models become versions when their job succeeds, and a "
             "continuous one has no end. Publish after each round: round.publish(model, name, measure=...)"

@@ -134,7 +134,7 @@ def report_rounds(rounds: Sequence[job_pb2.RoundProgress], waiting_for: str = ""
 def busy(seconds: float) -> None:
     """Announces work without steps, such as the build of an index: a task that is silent for long counts as stalled.
 
-    See ``stall_timeout`` and ``first_step_timeout`` of `tensorflow_ignite.Client.submit`. A later call replaces an
+    See `tensorflow_ignite.Timeouts`. A later call replaces an
     earlier one. Outside a job it does nothing.
 
     Args:

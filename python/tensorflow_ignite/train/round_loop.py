@@ -49,7 +49,7 @@ class RoundLoop:
     def __init__(self, here: Task, validation_split: float | None) -> None:
         """Makes no call yet."""
         self._here = here
-        self._rule = here.continuous
+        self._rule = here.rounds
         self._split = validation_split
         self._file = RoundFile(here.job_id)
         self._state = job_pb2.RoundState()

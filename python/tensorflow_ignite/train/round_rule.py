@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tensorflow_ignite.spec import Continuous
+from tensorflow_ignite.groups import Rounds
 
 # Without a rule of the job.
 LEAST_SECONDS = 5.0
@@ -22,7 +22,7 @@ class Wait(NamedTuple):
     text: str
 
 
-def wait(rule: Continuous, seconds: float, changes: int | None) -> Wait | None:
+def wait(rule: Rounds, seconds: float, changes: int | None) -> Wait | None:
     """What the next round waits for; None: it begins.
 
     Args:

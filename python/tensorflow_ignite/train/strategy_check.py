@@ -22,7 +22,7 @@ _PUBLIC = {
 _STRATEGIES = {*_PUBLIC.values(), "MirroredStrategy", "CentralStorageStrategy", "OneDeviceStrategy"}
 _REMEDY = (
     "Create the strategy with tfi.train.strategy(), and the model within strategy.scope(); or, if that is intended, "
-    "submit with --kind custom"
+    "submit with --strategy custom"
 )
 _made: set[str] = set()
 _has_warned = False

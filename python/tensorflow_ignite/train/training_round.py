@@ -49,7 +49,7 @@ class Round:
         self._is_measuring = False
 
     def training(self, **options: Any) -> tf.data.Dataset:
-        """The rows to train on: new ones, and with ``--replay`` some of the others.
+        """The rows to train on: new ones, and with ``rounds.replay`` some of the others.
 
         Args:
             **options: Arguments of `tensorflow_ignite.dataset`. ``uneven`` is ``"pad"`` unless it is given: elements

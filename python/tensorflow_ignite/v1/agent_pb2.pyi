@@ -153,7 +153,7 @@ class StartTaskResponse(_message.Message):
     def __init__(self) -> None: ...
 
 class TaskContext(_message.Message):
-    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss", "read_rate", "continuous", "role_name", "role_index", "evaluation_cache")
+    __slots__ = ("job_id", "attempt", "role", "index", "cache", "node_address", "checkpoint_directory", "workers", "assignment_digest", "job_name", "kind", "incarnation", "token", "allow_data_loss", "read_rate", "rounds", "role_name", "role_index", "evaluator_cache")
     JOB_ID_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
@@ -169,10 +169,10 @@ class TaskContext(_message.Message):
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
     READ_RATE_FIELD_NUMBER: _ClassVar[int]
-    CONTINUOUS_FIELD_NUMBER: _ClassVar[int]
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
     ROLE_NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_INDEX_FIELD_NUMBER: _ClassVar[int]
-    EVALUATION_CACHE_FIELD_NUMBER: _ClassVar[int]
+    EVALUATOR_CACHE_FIELD_NUMBER: _ClassVar[int]
     job_id: str
     attempt: int
     role: _job_pb2.Role
@@ -188,11 +188,11 @@ class TaskContext(_message.Message):
     token: str
     allow_data_loss: bool
     read_rate: str
-    continuous: _job_pb2.Continuous
+    rounds: _job_pb2.Rounds
     role_name: str
     role_index: int
-    evaluation_cache: str
-    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[_job_pb2.Continuous, _Mapping]] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ..., evaluation_cache: _Optional[str] = ...) -> None: ...
+    evaluator_cache: str
+    def __init__(self, job_id: _Optional[str] = ..., attempt: _Optional[int] = ..., role: _Optional[_Union[_job_pb2.Role, str]] = ..., index: _Optional[int] = ..., cache: _Optional[str] = ..., node_address: _Optional[str] = ..., checkpoint_directory: _Optional[str] = ..., workers: _Optional[_Iterable[_Union[WorkerAssignment, _Mapping]]] = ..., assignment_digest: _Optional[str] = ..., job_name: _Optional[str] = ..., kind: _Optional[_Union[_job_pb2.JobKind, str]] = ..., incarnation: _Optional[int] = ..., token: _Optional[str] = ..., allow_data_loss: bool = ..., read_rate: _Optional[str] = ..., rounds: _Optional[_Union[_job_pb2.Rounds, _Mapping]] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ..., evaluator_cache: _Optional[str] = ...) -> None: ...
 
 class WorkerAssignment(_message.Message):
     __slots__ = ("index", "node_id", "partitions", "rows")

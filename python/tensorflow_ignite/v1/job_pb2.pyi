@@ -1,5 +1,6 @@
 import datetime
 
+from google.protobuf import descriptor_pb2 as _descriptor_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -240,16 +241,89 @@ QUORUM_NONE: Quorum
 NODE_AVAILABILITY_UNSPECIFIED: NodeAvailability
 NODE_AVAILABILITY_DRAINED: NodeAvailability
 NODE_AVAILABILITY_STOPPING: NodeAvailability
+RULE_FIELD_NUMBER: _ClassVar[int]
+rule: _descriptor.FieldDescriptor
+
+class OptionRule(_message.Message):
+    __slots__ = ("help", "least", "most", "kinds")
+    HELP_FIELD_NUMBER: _ClassVar[int]
+    LEAST_FIELD_NUMBER: _ClassVar[int]
+    MOST_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
+    help: str
+    least: float
+    most: float
+    kinds: _containers.RepeatedScalarFieldContainer[JobKind]
+    def __init__(self, help: _Optional[str] = ..., least: _Optional[float] = ..., most: _Optional[float] = ..., kinds: _Optional[_Iterable[_Union[JobKind, str]]] = ...) -> None: ...
 
 class JobSpec(_message.Message):
-    __slots__ = ("name", "kind", "cache", "code_digest", "script", "args", "env", "ps_count", "start_timeout", "stop_grace", "checkpoint_directory", "max_crashes", "min_workers", "wait_timeout", "on_join", "allow_data_loss", "quorum", "more_caches", "allow_plaintext", "first_step_timeout", "stall_timeout", "max_restarts", "requirements", "wheels", "python", "priority", "read_rate", "continuous", "workers_per_node", "nodes", "ps_nodes", "role_env", "chief", "roles", "gpus_per_worker", "more_directories", "evaluator", "prediction")
-    class EnvEntry(_message.Message):
+    __slots__ = ("name", "cache", "code_digest", "script", "args", "checkpoint_directory", "priority", "read_rate", "strategy", "workers", "restart", "timeouts", "environment", "access", "evaluator", "rounds", "prediction")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    CODE_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    SCRIPT_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    CHECKPOINT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    READ_RATE_FIELD_NUMBER: _ClassVar[int]
+    STRATEGY_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    RESTART_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUTS_FIELD_NUMBER: _ClassVar[int]
+    ENVIRONMENT_FIELD_NUMBER: _ClassVar[int]
+    ACCESS_FIELD_NUMBER: _ClassVar[int]
+    EVALUATOR_FIELD_NUMBER: _ClassVar[int]
+    ROUNDS_FIELD_NUMBER: _ClassVar[int]
+    PREDICTION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    cache: str
+    code_digest: str
+    script: str
+    args: _containers.RepeatedScalarFieldContainer[str]
+    checkpoint_directory: str
+    priority: int
+    read_rate: str
+    strategy: Strategy
+    workers: Workers
+    restart: Restart
+    timeouts: Timeouts
+    environment: Environment
+    access: Access
+    evaluator: Evaluator
+    rounds: Rounds
+    prediction: Prediction
+    def __init__(self, name: _Optional[str] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., checkpoint_directory: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., strategy: _Optional[_Union[Strategy, _Mapping]] = ..., workers: _Optional[_Union[Workers, _Mapping]] = ..., restart: _Optional[_Union[Restart, _Mapping]] = ..., timeouts: _Optional[_Union[Timeouts, _Mapping]] = ..., environment: _Optional[_Union[Environment, _Mapping]] = ..., access: _Optional[_Union[Access, _Mapping]] = ..., evaluator: _Optional[_Union[Evaluator, _Mapping]] = ..., rounds: _Optional[_Union[Rounds, _Mapping]] = ..., prediction: _Optional[_Union[Prediction, _Mapping]] = ...) -> None: ...
+
+class Strategy(_message.Message):
+    __slots__ = ("kind", "servers", "server_nodes", "roles", "chief")
+    class ServerNodesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class RolesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SERVERS_FIELD_NUMBER: _ClassVar[int]
+    SERVER_NODES_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    CHIEF_FIELD_NUMBER: _ClassVar[int]
+    kind: JobKind
+    servers: int
+    server_nodes: _containers.ScalarMap[str, str]
+    roles: _containers.ScalarMap[str, int]
+    chief: bool
+    def __init__(self, kind: _Optional[_Union[JobKind, str]] = ..., servers: _Optional[int] = ..., server_nodes: _Optional[_Mapping[str, str]] = ..., roles: _Optional[_Mapping[str, int]] = ..., chief: bool = ...) -> None: ...
+
+class Workers(_message.Message):
+    __slots__ = ("per_node", "gpus", "nodes", "minimum")
     class NodesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -257,90 +331,90 @@ class JobSpec(_message.Message):
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    class PsNodesEntry(_message.Message):
+    PER_NODE_FIELD_NUMBER: _ClassVar[int]
+    GPUS_FIELD_NUMBER: _ClassVar[int]
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    MINIMUM_FIELD_NUMBER: _ClassVar[int]
+    per_node: int
+    gpus: int
+    nodes: _containers.ScalarMap[str, str]
+    minimum: int
+    def __init__(self, per_node: _Optional[int] = ..., gpus: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., minimum: _Optional[int] = ...) -> None: ...
+
+class Restart(_message.Message):
+    __slots__ = ("max_crashes", "max_restarts", "on_join", "quorum", "allow_data_loss")
+    MAX_CRASHES_FIELD_NUMBER: _ClassVar[int]
+    MAX_RESTARTS_FIELD_NUMBER: _ClassVar[int]
+    ON_JOIN_FIELD_NUMBER: _ClassVar[int]
+    QUORUM_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
+    max_crashes: int
+    max_restarts: int
+    on_join: OnJoin
+    quorum: Quorum
+    allow_data_loss: bool
+    def __init__(self, max_crashes: _Optional[int] = ..., max_restarts: _Optional[int] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., quorum: _Optional[_Union[Quorum, str]] = ..., allow_data_loss: bool = ...) -> None: ...
+
+class Timeouts(_message.Message):
+    __slots__ = ("start", "first_step", "stall", "stop_grace", "wait")
+    START_FIELD_NUMBER: _ClassVar[int]
+    FIRST_STEP_FIELD_NUMBER: _ClassVar[int]
+    STALL_FIELD_NUMBER: _ClassVar[int]
+    STOP_GRACE_FIELD_NUMBER: _ClassVar[int]
+    WAIT_FIELD_NUMBER: _ClassVar[int]
+    start: _duration_pb2.Duration
+    first_step: _duration_pb2.Duration
+    stall: _duration_pb2.Duration
+    stop_grace: _duration_pb2.Duration
+    wait: _duration_pb2.Duration
+    def __init__(self, start: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., first_step: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., wait: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
+
+class Environment(_message.Message):
+    __slots__ = ("variables", "requirements", "wheels", "python")
+    class VariablesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    KIND_FIELD_NUMBER: _ClassVar[int]
-    CACHE_FIELD_NUMBER: _ClassVar[int]
-    CODE_DIGEST_FIELD_NUMBER: _ClassVar[int]
-    SCRIPT_FIELD_NUMBER: _ClassVar[int]
-    ARGS_FIELD_NUMBER: _ClassVar[int]
-    ENV_FIELD_NUMBER: _ClassVar[int]
-    PS_COUNT_FIELD_NUMBER: _ClassVar[int]
-    START_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
-    STOP_GRACE_FIELD_NUMBER: _ClassVar[int]
-    CHECKPOINT_DIRECTORY_FIELD_NUMBER: _ClassVar[int]
-    MAX_CRASHES_FIELD_NUMBER: _ClassVar[int]
-    MIN_WORKERS_FIELD_NUMBER: _ClassVar[int]
-    WAIT_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
-    ON_JOIN_FIELD_NUMBER: _ClassVar[int]
-    ALLOW_DATA_LOSS_FIELD_NUMBER: _ClassVar[int]
-    QUORUM_FIELD_NUMBER: _ClassVar[int]
-    MORE_CACHES_FIELD_NUMBER: _ClassVar[int]
-    ALLOW_PLAINTEXT_FIELD_NUMBER: _ClassVar[int]
-    FIRST_STEP_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
-    STALL_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
-    MAX_RESTARTS_FIELD_NUMBER: _ClassVar[int]
+    VARIABLES_FIELD_NUMBER: _ClassVar[int]
     REQUIREMENTS_FIELD_NUMBER: _ClassVar[int]
     WHEELS_FIELD_NUMBER: _ClassVar[int]
     PYTHON_FIELD_NUMBER: _ClassVar[int]
-    PRIORITY_FIELD_NUMBER: _ClassVar[int]
-    READ_RATE_FIELD_NUMBER: _ClassVar[int]
-    CONTINUOUS_FIELD_NUMBER: _ClassVar[int]
-    WORKERS_PER_NODE_FIELD_NUMBER: _ClassVar[int]
-    NODES_FIELD_NUMBER: _ClassVar[int]
-    PS_NODES_FIELD_NUMBER: _ClassVar[int]
-    ROLE_ENV_FIELD_NUMBER: _ClassVar[int]
-    CHIEF_FIELD_NUMBER: _ClassVar[int]
-    ROLES_FIELD_NUMBER: _ClassVar[int]
-    GPUS_PER_WORKER_FIELD_NUMBER: _ClassVar[int]
-    MORE_DIRECTORIES_FIELD_NUMBER: _ClassVar[int]
-    EVALUATOR_FIELD_NUMBER: _ClassVar[int]
-    PREDICTION_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    kind: JobKind
-    cache: str
-    code_digest: str
-    script: str
-    args: _containers.RepeatedScalarFieldContainer[str]
-    env: _containers.ScalarMap[str, str]
-    ps_count: int
-    start_timeout: _duration_pb2.Duration
-    stop_grace: _duration_pb2.Duration
-    checkpoint_directory: str
-    max_crashes: int
-    min_workers: int
-    wait_timeout: _duration_pb2.Duration
-    on_join: OnJoin
-    allow_data_loss: bool
-    quorum: Quorum
-    more_caches: _containers.RepeatedScalarFieldContainer[str]
-    allow_plaintext: bool
-    first_step_timeout: _duration_pb2.Duration
-    stall_timeout: _duration_pb2.Duration
-    max_restarts: int
+    variables: _containers.ScalarMap[str, str]
     requirements: str
     wheels: _containers.RepeatedScalarFieldContainer[str]
     python: str
-    priority: int
-    read_rate: str
-    continuous: Continuous
-    workers_per_node: int
-    nodes: _containers.ScalarMap[str, str]
-    ps_nodes: _containers.ScalarMap[str, str]
-    role_env: _containers.RepeatedCompositeFieldContainer[RoleEnvironment]
-    chief: bool
-    roles: _containers.RepeatedCompositeFieldContainer[RoleCount]
-    gpus_per_worker: int
-    more_directories: _containers.RepeatedScalarFieldContainer[str]
-    evaluator: Evaluator
-    prediction: Prediction
-    def __init__(self, name: _Optional[str] = ..., kind: _Optional[_Union[JobKind, str]] = ..., cache: _Optional[str] = ..., code_digest: _Optional[str] = ..., script: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., ps_count: _Optional[int] = ..., start_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stop_grace: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., checkpoint_directory: _Optional[str] = ..., max_crashes: _Optional[int] = ..., min_workers: _Optional[int] = ..., wait_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., on_join: _Optional[_Union[OnJoin, str]] = ..., allow_data_loss: bool = ..., quorum: _Optional[_Union[Quorum, str]] = ..., more_caches: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ..., first_step_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., stall_timeout: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., max_restarts: _Optional[int] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ..., priority: _Optional[int] = ..., read_rate: _Optional[str] = ..., continuous: _Optional[_Union[Continuous, _Mapping]] = ..., workers_per_node: _Optional[int] = ..., nodes: _Optional[_Mapping[str, str]] = ..., ps_nodes: _Optional[_Mapping[str, str]] = ..., role_env: _Optional[_Iterable[_Union[RoleEnvironment, _Mapping]]] = ..., chief: bool = ..., roles: _Optional[_Iterable[_Union[RoleCount, _Mapping]]] = ..., gpus_per_worker: _Optional[int] = ..., more_directories: _Optional[_Iterable[str]] = ..., evaluator: _Optional[_Union[Evaluator, _Mapping]] = ..., prediction: _Optional[_Union[Prediction, _Mapping]] = ...) -> None: ...
+    def __init__(self, variables: _Optional[_Mapping[str, str]] = ..., requirements: _Optional[str] = ..., wheels: _Optional[_Iterable[str]] = ..., python: _Optional[str] = ...) -> None: ...
+
+class Access(_message.Message):
+    __slots__ = ("caches", "directories", "allow_plaintext")
+    CACHES_FIELD_NUMBER: _ClassVar[int]
+    DIRECTORIES_FIELD_NUMBER: _ClassVar[int]
+    ALLOW_PLAINTEXT_FIELD_NUMBER: _ClassVar[int]
+    caches: _containers.RepeatedScalarFieldContainer[str]
+    directories: _containers.RepeatedScalarFieldContainer[str]
+    allow_plaintext: bool
+    def __init__(self, caches: _Optional[_Iterable[str]] = ..., directories: _Optional[_Iterable[str]] = ..., allow_plaintext: bool = ...) -> None: ...
+
+class Evaluator(_message.Message):
+    __slots__ = ("cache", "script")
+    CACHE_FIELD_NUMBER: _ClassVar[int]
+    SCRIPT_FIELD_NUMBER: _ClassVar[int]
+    cache: str
+    script: str
+    def __init__(self, cache: _Optional[str] = ..., script: _Optional[str] = ...) -> None: ...
+
+class Rounds(_message.Message):
+    __slots__ = ("every", "when_rows", "replay")
+    EVERY_FIELD_NUMBER: _ClassVar[int]
+    WHEN_ROWS_FIELD_NUMBER: _ClassVar[int]
+    REPLAY_FIELD_NUMBER: _ClassVar[int]
+    every: _duration_pb2.Duration
+    when_rows: int
+    replay: float
+    def __init__(self, every: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., when_rows: _Optional[int] = ..., replay: _Optional[float] = ...) -> None: ...
 
 class Prediction(_message.Message):
     __slots__ = ("output_cache", "model", "model_directory")
@@ -351,47 +425,6 @@ class Prediction(_message.Message):
     model: str
     model_directory: str
     def __init__(self, output_cache: _Optional[str] = ..., model: _Optional[str] = ..., model_directory: _Optional[str] = ...) -> None: ...
-
-class Evaluator(_message.Message):
-    __slots__ = ("script", "cache")
-    SCRIPT_FIELD_NUMBER: _ClassVar[int]
-    CACHE_FIELD_NUMBER: _ClassVar[int]
-    script: str
-    cache: str
-    def __init__(self, script: _Optional[str] = ..., cache: _Optional[str] = ...) -> None: ...
-
-class RoleEnvironment(_message.Message):
-    __slots__ = ("role", "env")
-    class EnvEntry(_message.Message):
-        __slots__ = ("key", "value")
-        KEY_FIELD_NUMBER: _ClassVar[int]
-        VALUE_FIELD_NUMBER: _ClassVar[int]
-        key: str
-        value: str
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
-    ROLE_FIELD_NUMBER: _ClassVar[int]
-    ENV_FIELD_NUMBER: _ClassVar[int]
-    role: str
-    env: _containers.ScalarMap[str, str]
-    def __init__(self, role: _Optional[str] = ..., env: _Optional[_Mapping[str, str]] = ...) -> None: ...
-
-class RoleCount(_message.Message):
-    __slots__ = ("name", "count")
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    COUNT_FIELD_NUMBER: _ClassVar[int]
-    name: str
-    count: int
-    def __init__(self, name: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
-
-class Continuous(_message.Message):
-    __slots__ = ("every", "when_rows", "replay")
-    EVERY_FIELD_NUMBER: _ClassVar[int]
-    WHEN_ROWS_FIELD_NUMBER: _ClassVar[int]
-    REPLAY_FIELD_NUMBER: _ClassVar[int]
-    every: _duration_pb2.Duration
-    when_rows: int
-    replay: float
-    def __init__(self, every: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., when_rows: _Optional[int] = ..., replay: _Optional[float] = ...) -> None: ...
 
 class Job(_message.Message):
     __slots__ = ("id", "request_id", "spec", "state", "attempts", "created_at", "finished_at", "layout", "cause", "traceback", "exit_code", "stop_requested", "service_node_id", "waiting_for", "crashes", "not_before", "early_failures", "lost_partitions", "events", "members", "kept_until", "logs_stored", "owner", "early_exception", "node_failures", "save_requested", "force_stop_requested", "idle_restarts", "outcome", "earlier_attempts", "idle_causes", "admitted_at", "queue_position", "process_node_id")

@@ -57,7 +57,9 @@ with tfi.connect(context.node_address) as client:
         "another model": refused(lambda: write("/models/other")),
         "elsewhere": refused(lambda: write("/elsewhere")),
         "stop": refused(lambda: client.job(context.job_id).stop(timeout=1)),
-        "submit": refused(lambda: client.submit(__file__, cache=context.cache, allow_plaintext=True)),
+        "submit": refused(
+            lambda: client.submit(__file__, cache=context.cache, access=tfi.Access(allow_plaintext=True))
+        ),
         "token": task_token()[0],
     }
 (Path(sys.argv[1]) / f"guarded-{context.index}.json").write_text(json.dumps(found))

@@ -14,7 +14,10 @@ address, cache = sys.argv[1:3]
 action = sys.argv[3] if len(sys.argv) > 3 else ""
 credentials = tfi.Credentials(**json.loads(sys.argv[4])) if len(sys.argv) > 4 else None
 client = tfi.connect(address, credentials=credentials)
-with client, client.parameter_servers(cache, ps=2, allow_plaintext=credentials is not None) as job:
+with (
+    client,
+    client.parameter_servers(cache, servers=2, access=tfi.Access(allow_plaintext=credentials is not None)) as job,
+):
     print("job", job.id, flush=True)
     strategy = tfi.train.strategy()
 

@@ -1,7 +1,6 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_MULTI_WORKER_MIRRORED;
-import static io.tensorflowignite.v1.JobKind.JOB_KIND_PARAMETER_SERVER;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -14,13 +13,12 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.v1.Continuous;
-import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import io.tensorflowignite.v1.UploadCodeRequest;
 import io.tensorflowignite.v1.UploadCodeResponse;
@@ -99,7 +97,7 @@ public class ItService {
     upload(CHANNELS.get(0), digest);
     JobSpec spec =
         JobSpec.newBuilder()
-            .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
+            .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED))
             .setCache("rows")
             .setCodeDigest(digest)
             .setScript("main.py")
@@ -120,21 +118,20 @@ public class ItService {
   }
 
   @Test
-  public void aContinuousJobWithImpossibleRoundsIsRejected() {
-    Continuous.Builder rounds = Continuous.newBuilder();
+  public void aJobWhoseOptionBreaksARuleIsRejectedByTheNameOfTheOption() {
+    JobSpec.Builder spec = JobSpec.newBuilder().setScript("main.py").setReadRate("fast");
+    spec.getStrategyBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED);
+    refuse("read_rate is 'fast'", spec);
     Duration second = Duration.newBuilder().setSeconds(1).build();
-    JobKind mirrored = JOB_KIND_MULTI_WORKER_MIRRORED;
-    refuse("replay=1.0", mirrored, rounds.clone().setReplay(1));
-    refuse("replay=NaN", mirrored, rounds.clone().setReplay(Double.NaN));
-    refuse("when -1 rows", mirrored, rounds.clone().setWhenRows(-1));
-    refuse("every 1 s, and when 5 rows", mirrored, rounds.clone().setWhenRows(5).setEvery(second));
-    refuse("every 0 s", mirrored, rounds.clone().setEvery(Duration.getDefaultInstance()));
-    refuse("of kind parameter-server", JOB_KIND_PARAMETER_SERVER, rounds);
+    spec.clearReadRate().getRoundsBuilder().setWhenRows(5).setEvery(second);
+    refuse("rounds.every is 1 s and rounds.when_rows is 5", spec);
+    spec.getRoundsBuilder().clear().setReplay(1);
+    refuse("rounds.replay is 1", spec);
+    spec.clearRounds().setName("n".repeat(201));
+    refuse("name has 201 characters", spec);
   }
 
-  private static void refuse(String text, JobKind kind, Continuous.Builder rounds) {
-    JobSpec.Builder spec =
-        JobSpec.newBuilder().setKind(kind).setScript("main.py").setContinuous(rounds);
+  private static void refuse(String text, JobSpec.Builder spec) {
     StatusRuntimeException refused =
         assertThrows(
             StatusRuntimeException.class,

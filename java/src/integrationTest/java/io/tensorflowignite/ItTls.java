@@ -11,9 +11,11 @@ import io.grpc.StatusRuntimeException;
 import io.grpc.netty.GrpcSslContexts;
 import io.grpc.netty.NettyChannelBuilder;
 import io.tensorflowignite.security.tls.TestAuthority;
+import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.ListNodesRequest;
 import io.tensorflowignite.v1.NodeApiServiceGrpc;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.SubmitJobRequest;
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -127,12 +129,13 @@ public class ItTls {
       NodeApiServiceGrpc.NodeApiServiceBlockingStub api) {
     JobSpec spec =
         JobSpec.newBuilder()
-            .setKind(JOB_KIND_MULTI_WORKER_MIRRORED)
+            .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED))
             .setCache("no cache")
             .setScript("main.py")
             .build();
     assertTrue(refusal(api, spec).endsWith("allow_plaintext=True. [code=INVALID_REQUEST]"));
-    JobSpec accepts = spec.toBuilder().setAllowPlaintext(true).build();
+    JobSpec accepts =
+        spec.toBuilder().setAccess(Access.newBuilder().setAllowPlaintext(true)).build();
     assertTrue(refusal(api, accepts).endsWith("[code=CACHE_NOT_FOUND]"));
   }
 

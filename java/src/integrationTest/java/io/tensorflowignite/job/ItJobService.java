@@ -13,6 +13,7 @@ import io.tensorflowignite.v1.AgentInfo;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.UnprovenAttempt;
 import org.apache.ignite.Ignite;
 import org.junit.ClassRule;
@@ -54,7 +55,9 @@ public class ItJobService {
             .setId("waiting")
             .setState(JOB_STATE_PENDING)
             .setSpec(
-                JobSpec.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED).setCache("digits"))
+                JobSpec.newBuilder()
+                    .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_MULTI_WORKER_MIRRORED))
+                    .setCache("digits"))
             .build());
     deploy("waiting");
     String expected =

@@ -30,6 +30,7 @@ import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
 import io.grpc.Status;
 import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
@@ -220,7 +221,7 @@ public class ItAccess {
     JobSpec ok = JobSpec.newBuilder().setCache("images").build();
     String text = submit(ok.toBuilder().setCache("salaries"));
     assertTrue(text, text.contains("salaries"));
-    text = submit(ok.toBuilder().addMoreCaches("salaries"));
+    text = submit(ok.toBuilder().setAccess(Access.newBuilder().addCaches("salaries")));
     assertTrue(text, text.contains("salaries"));
     for (String address :
         ImmutableList.of(
@@ -307,7 +308,7 @@ public class ItAccess {
             .setSpec(
                 JobSpec.newBuilder()
                     .setCache("images")
-                    .addMoreCaches("labels")
+                    .setAccess(Access.newBuilder().addCaches("labels"))
                     .setCheckpointDirectory("ignite:///jobs/7a5c0000/checkpoints"))
             .addAttempts(
                 Attempt.newBuilder()

@@ -12,6 +12,7 @@ import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndedAttempt;
+import io.tensorflowignite.v1.Environment;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
@@ -77,7 +78,13 @@ public class ItJobTable {
 
   @Test
   public void aFinishedJobIsASummaryOnEveryNodeAndItsRecordInTheHistory() {
-    jobs.insert(job("over").setSpec(JobSpec.newBuilder().setName("n").putEnv("A", "b")).build());
+    jobs.insert(
+        job("over")
+            .setSpec(
+                JobSpec.newBuilder()
+                    .setName("n")
+                    .setEnvironment(Environment.newBuilder().putVariables("A", "b")))
+            .build());
     jobs.update("over", ItJobTable::withNextAttempt);
     jobs.update("over", ItJobTable::withNextAttempt);
     try (JobIndex index = JobIndex.open(other, id -> {})) {
@@ -87,12 +94,12 @@ public class ItJobTable {
       Job summary = index.finished().get(0);
       assertEquals(JOB_STATE_STOPPED, summary.getState());
       assertEquals("n", summary.getSpec().getName());
-      assertEquals(0, summary.getSpec().getEnvCount());
+      assertEquals(0, summary.getSpec().getEnvironment().getVariablesCount());
       assertEquals(2, summary.getAttempts(0).getNumber());
     }
     assertFalse(jobs.row("over").isPresent());
     Job found = new JobTable(other).get("over").orElseThrow();
-    assertEquals("b", found.getSpec().getEnvOrThrow("A"));
+    assertEquals("b", found.getSpec().getEnvironment().getVariablesOrThrow("A"));
     assertEquals(List.of(1, 2), numbers(history.attempts(found)));
     assertFalse("the id is used", jobs.insert(job("over").build()));
     assertFalse(jobs.update("over", job -> job).isPresent());

@@ -408,11 +408,13 @@ public final class NodeRunner implements AutoCloseable {
   private void addTimeouts(StartTaskRequest.Builder request, JobSpec spec) {
     request
         .setFirstStepTimeout(
-            spec.hasFirstStepTimeout()
-                ? spec.getFirstStepTimeout()
+            spec.getTimeouts().hasFirstStep()
+                ? spec.getTimeouts().getFirstStep()
                 : duration(settings.firstStepTimeout))
         .setStallTimeout(
-            spec.hasStallTimeout() ? spec.getStallTimeout() : duration(settings.stallTimeout));
+            spec.getTimeouts().hasStall()
+                ? spec.getTimeouts().getStall()
+                : duration(settings.stallTimeout));
   }
 
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
@@ -562,8 +564,8 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private Duration grace(Job job) {
-    return job.getSpec().hasStopGrace()
-        ? job.getSpec().getStopGrace()
+    return job.getSpec().getTimeouts().hasStopGrace()
+        ? job.getSpec().getTimeouts().getStopGrace()
         : duration(settings.stopGrace);
   }
 

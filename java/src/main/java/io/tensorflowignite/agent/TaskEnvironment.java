@@ -58,7 +58,7 @@ final class TaskEnvironment {
         TaskContext.newBuilder()
             .setJobId(job.getId())
             .setJobName(job.getSpec().getName())
-            .setKind(job.getSpec().getKind())
+            .setKind(job.getSpec().getStrategy().getKind())
             .setAttempt(attempt.getNumber())
             .setRole(task.getRole())
             .setIndex(task.getIndex())
@@ -68,12 +68,12 @@ final class TaskEnvironment {
             .setCache(job.getSpec().getCache())
             .setNodeAddress(nodeAddress)
             .setCheckpointDirectory(job.getSpec().getCheckpointDirectory())
-            .setAllowDataLoss(job.getSpec().getAllowDataLoss())
-            .setEvaluationCache(job.getSpec().getEvaluator().getCache())
+            .setAllowDataLoss(job.getSpec().getRestart().getAllowDataLoss())
+            .setEvaluatorCache(job.getSpec().getEvaluator().getCache())
             .setReadRate(job.getSpec().getReadRate())
             .setAssignmentDigest(attempt.getAssignmentDigest());
-    if (job.getSpec().hasContinuous()) {
-      context.setContinuous(job.getSpec().getContinuous());
+    if (job.getSpec().hasRounds()) {
+      context.setRounds(job.getSpec().getRounds());
     }
     attempt.getTasksList().stream()
         .filter(worker -> worker.getPartitionsCount() > 0)
@@ -138,7 +138,7 @@ final class TaskEnvironment {
       case ROLE_NAMED:
         return task.getRoleName();
       case ROLE_WORKER:
-        return job.getSpec().getChief() && task.getIndex() == 0
+        return job.getSpec().getStrategy().getChief() && task.getIndex() == 0
             ? CHIEF
             : MessageText.role(ROLE_WORKER);
       default:

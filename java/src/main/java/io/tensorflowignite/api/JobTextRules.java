@@ -30,70 +30,67 @@ final class JobTextRules {
           spec.getSerializedSize(), MAX_SPEC);
     }
     requireLine("name", spec.getName());
-    requireLine("checkpoint directory", spec.getCheckpointDirectory());
-    requireNoOuterBlanks(spec.getCheckpointDirectory());
-    for (String directory : spec.getMoreDirectoriesList()) {
-      requireLine("further directory", directory);
-      requireNoOuterBlanks(directory);
-      requireOfTheCluster(directory);
+    requireLine("checkpoint_directory", spec.getCheckpointDirectory());
+    requireNoOuterBlanks("checkpoint_directory", spec.getCheckpointDirectory());
+    for (String directory : spec.getAccess().getDirectoriesList()) {
+      requireLine("access.directories", directory);
+      requireNoOuterBlanks("access.directories", directory);
+      requireOfTheCluster("access.directories", directory);
     }
     requireLine("cache", spec.getCache());
-    spec.getMoreCachesList().forEach(cache -> requireLine("cache", cache));
+    spec.getAccess().getCachesList().forEach(cache -> requireLine("access.caches", cache));
     Prediction prediction = spec.getPrediction();
-    requireLine("output cache", prediction.getOutputCache());
-    requireLine("model", prediction.getModel());
+    requireLine("prediction.output_cache", prediction.getOutputCache());
+    requireLine("prediction.model", prediction.getModel());
     if (!prediction.getModelDirectory().isEmpty()) {
-      requireLine("directory of the model", prediction.getModelDirectory());
-      requireNoOuterBlanks(prediction.getModelDirectory());
-      requireOfTheCluster(prediction.getModelDirectory());
+      requireLine("prediction.model_directory", prediction.getModelDirectory());
+      requireNoOuterBlanks("prediction.model_directory", prediction.getModelDirectory());
+      requireOfTheCluster("prediction.model_directory", prediction.getModelDirectory());
     }
     requireInside("script", spec.getScript());
-    requireInside("script of the evaluator", spec.getEvaluator().getScript());
-    requireLine("cache for the evaluation", spec.getEvaluator().getCache());
-    requireInside("file of requirements", spec.getRequirements());
-    spec.getWheelsList().forEach(wheel -> requireInside("wheel", wheel));
-    requireLine("interpreter", spec.getPython());
-    requireInterpreter(spec.getPython());
-    Stream.of(
-            spec.getArgsList().stream(),
-            spec.getEnvMap().values().stream(),
-            spec.getRoleEnvList().stream().flatMap(role -> role.getEnvMap().values().stream()))
-        .flatMap(texts -> texts)
+    requireInside("evaluator.script", spec.getEvaluator().getScript());
+    requireLine("evaluator.cache", spec.getEvaluator().getCache());
+    requireInside("environment.requirements", spec.getEnvironment().getRequirements());
+    spec.getEnvironment()
+        .getWheelsList()
+        .forEach(wheel -> requireInside("environment.wheels", wheel));
+    requireLine("environment.python", spec.getEnvironment().getPython());
+    requireInterpreter(spec.getEnvironment().getPython());
+    Stream.concat(
+            spec.getArgsList().stream(), spec.getEnvironment().getVariablesMap().values().stream())
         .forEach(JobTextRules::requireArgument);
   }
 
   private static void requireLine(String field, String text) {
     if (text.chars().anyMatch(letter -> Character.isISOControl(letter))) {
       throw invalid(
-          "The job's %s '%s' has control characters. It must be one line of text. Remove them.",
+          "%s '%s' has control characters. It is one line of text. Remove them.",
           field, text.replaceAll("\\p{Cntrl}", "?"));
     }
   }
 
   /** A program that strips them uses another directory than the rules have checked. */
-  private static void requireNoOuterBlanks(String directory) {
+  private static void requireNoOuterBlanks(String field, String directory) {
     if (!directory.equals(directory.strip())) {
       throw invalid(
-          "The job's directory '%s' begins or ends with a blank. It must be the same"
-              + " directory for every program that reads the text. Remove the blank.",
-          directory);
+          "%s '%s' begins or ends with a blank. It must be the same directory for every program"
+              + " that reads the text. Remove the blank.",
+          field, directory);
     }
   }
 
-  private static void requireOfTheCluster(String directory) {
+  private static void requireOfTheCluster(String field, String directory) {
     if (JobPaths.path(directory).isEmpty()) {
       throw invalid(
-          "The job's further directory '%s' is not one of the cluster's files. Its address begins"
-              + " with ignite:///. Set more_directories to such addresses, or leave it out: the"
-              + " cluster does not guard other storage.",
-          directory);
+          "%s '%s' is not one of the cluster's files. Its address begins with ignite:///. Name it"
+              + " so, or leave it out: the cluster does not guard other storage.",
+          field, directory);
     }
     if (Arrays.asList(directory.split("/")).contains("..")) {
       throw invalid(
-          "The job's further directory '%s' has a part '..'. The tasks get the permission for one"
-              + " directory, which its address names without '..'. Set more_directories to such"
-              + " addresses.",
-          directory);
+          "%s '%s' has a part '..'. The tasks get the permission for one directory, which its"
+              + " address names without '..'. Name that directory, such as ignite:///models/trips.",
+          field, directory);
     }
   }
 
@@ -101,8 +98,7 @@ final class JobTextRules {
     requireLine(field, path);
     if (path.startsWith("/") || Arrays.asList(path.split("/")).contains("..")) {
       throw invalid(
-          "The job's %s is '%s'. It must be a path inside the code archive, without '..'. Set it to"
-              + " such a path.",
+          "%s is '%s'. It is a path inside the code archive, without '..'. Set it to such a path.",
           field, path);
     }
   }
@@ -110,8 +106,8 @@ final class JobTextRules {
   private static void requireInterpreter(String path) {
     if (!path.isEmpty() && !path.startsWith("/")) {
       throw invalid(
-          "The job's interpreter is '%s'. It must be an absolute path, the same on every node. Set"
-              + " python to such a path.",
+          "environment.python is '%s'. It is the absolute path of an interpreter, the same on every"
+              + " node. Set it to such a path.",
           path);
     }
   }

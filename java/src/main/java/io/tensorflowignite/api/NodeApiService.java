@@ -56,6 +56,7 @@ import io.tensorflowignite.v1.AcceptDataLossRequest;
 import io.tensorflowignite.v1.AcceptDataLossResponse;
 import io.tensorflowignite.v1.AcceptQuorumRequest;
 import io.tensorflowignite.v1.AcceptQuorumResponse;
+import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.AgreeOnRowsRequest;
 import io.tensorflowignite.v1.AgreeOnRowsResponse;
 import io.tensorflowignite.v1.CacheLoss;
@@ -230,10 +231,12 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   /** The specification with the names of caches where it has those of SQL tables. */
   private JobSpec withCacheNames(JobSpec spec) {
-    JobSpec.Builder named =
-        spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache())).clearMoreCaches();
-    spec.getMoreCachesList()
-        .forEach(cache -> named.addMoreCaches(CacheNames.resolve(ignite, cache)));
+    JobSpec.Builder named = spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache()));
+    Access.Builder access = spec.getAccess().toBuilder().clearCaches();
+    spec.getAccess()
+        .getCachesList()
+        .forEach(cache -> access.addCaches(CacheNames.resolve(ignite, cache)));
+    named.setAccess(access);
     if (!spec.getEvaluator().getCache().isEmpty()) {
       named
           .getEvaluatorBuilder()
@@ -245,7 +248,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   /** Requires the caller's permission for the caches and files that the job's tasks will use. */
   private void requirePermissions(JobSpec spec) {
     guard.readCache(spec.getCache());
-    spec.getMoreCachesList().forEach(guard::readCache);
+    spec.getAccess().getCachesList().forEach(guard::readCache);
     if (!spec.getEvaluator().getCache().isEmpty()) {
       guard.readCache(spec.getEvaluator().getCache());
     }
@@ -256,7 +259,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     }
     JobPaths.path(prediction.getModelDirectory())
         .ifPresent(path -> guard.readTree(FilePath.parse(path).toString()));
-    Stream.concat(Stream.of(spec.getCheckpointDirectory()), spec.getMoreDirectoriesList().stream())
+    Stream.concat(
+            Stream.of(spec.getCheckpointDirectory()),
+            spec.getAccess().getDirectoriesList().stream())
         .flatMap(address -> JobPaths.path(address).stream())
         .forEach(
             path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));

@@ -141,7 +141,7 @@ final class AssignmentReader {
   private static PlacementResult withoutNode(JobSpec spec) {
     String condition = "a node with room for its process";
     PlacementResult without = PlacementResult.waitFor(condition);
-    return spec.getGpusPerWorker() == 0 ? without : without.waitForGpus(condition);
+    return spec.getWorkers().getGpus() == 0 ? without : without.waitForGpus(condition);
   }
 
   /**
@@ -169,27 +169,31 @@ final class AssignmentReader {
       }
     }
     List<Node> servers = candidates;
-    if (kind.hasParameterServers() && spec.getPsNodesCount() > 0) {
-      servers = serving(spec.getPsNodesMap());
+    if (kind.hasParameterServers() && spec.getStrategy().getServerNodesCount() > 0) {
+      servers = serving(spec.getStrategy().getServerNodesMap());
       if (servers.isEmpty()) {
         return PlacementResult.waitFor(
             "a node for parameter servers, with an agent and "
-                + NodeAttributes.text(spec.getPsNodesMap()));
+                + NodeAttributes.text(spec.getStrategy().getServerNodesMap()));
       }
     }
     Map<Node, List<Integer>> readers = Placement.readers(owners, candidates);
     Placement placement =
         Placement.of(spec, readers, servers, clientNode(serviceNode, candidates), nodes.live());
-    return placement.workers() < spec.getMinWorkers()
+    return placement.workers() < spec.getWorkers().getMinimum()
         ? PlacementResult.waitFor(tooFewWorkers(spec, readers.size(), placement.workers()))
         : PlacementResult.of(placement);
   }
 
   private static String tooFewWorkers(JobSpec spec, int nodes, long workers) {
     return String.format(
-        "%d workers (min_workers=%d); there are %d now, on %d nodes that read partitions of cache"
-            + " '%s'",
-        spec.getMinWorkers(), spec.getMinWorkers(), workers, nodes, spec.getCache());
+        "%d workers (workers.minimum=%d); there are %d now, on %d nodes that read partitions of"
+            + " cache '%s'",
+        spec.getWorkers().getMinimum(),
+        spec.getWorkers().getMinimum(),
+        workers,
+        nodes,
+        spec.getCache());
   }
 
   /**
@@ -199,7 +203,7 @@ final class AssignmentReader {
    */
   private Optional<String> owners(JobSpec spec, Map<Node, List<Integer>> owners) {
     Collection<Integer> lost = ignite.cache(spec.getCache()).lostPartitions();
-    if (!lost.isEmpty() && !spec.getAllowDataLoss()) {
+    if (!lost.isEmpty() && !spec.getRestart().getAllowDataLoss()) {
       return Optional.of(
           String.format(
               "%d lost partitions of cache '%s' (%s). %s; or, to go on without them:"
@@ -246,7 +250,7 @@ final class AssignmentReader {
    * if the job names attributes or needs GPUs, all nodes that have them. Drained nodes get none.
    */
   private List<Node> candidates(JobSpec spec, Map<Node, List<Integer>> owners) {
-    boolean onOwners = spec.getNodesCount() == 0 && spec.getGpusPerWorker() == 0;
+    boolean onOwners = spec.getWorkers().getNodesCount() == 0 && spec.getWorkers().getGpus() == 0;
     Collection<Node> all = onOwners ? owners.keySet() : nodes.live();
     return all.stream()
         .filter(node -> !isDrained(node))
@@ -256,17 +260,21 @@ final class AssignmentReader {
   }
 
   private static String noCandidate(JobSpec spec) {
-    if (spec.getGpusPerWorker() > 0) {
+    if (spec.getWorkers().getGpus() > 0) {
       return String.format(
           "a node that is not drained with %d GPUs%s",
-          spec.getGpusPerWorker(),
-          spec.getNodesCount() == 0 ? "" : " and " + NodeAttributes.text(spec.getNodesMap()));
+          spec.getWorkers().getGpus(),
+          spec.getWorkers().getNodesCount() == 0
+              ? ""
+              : " and " + NodeAttributes.text(spec.getWorkers().getNodesMap()));
     }
-    return spec.getNodesCount() == 0
+    return spec.getWorkers().getNodesCount() == 0
         ? "a node that owns partitions of cache '"
             + spec.getCache()
             + "' and is not drained. See: tensorflow-ignite drain --help"
-        : "a node with " + NodeAttributes.text(spec.getNodesMap()) + " that is not drained";
+        : "a node with "
+            + NodeAttributes.text(spec.getWorkers().getNodesMap())
+            + " that is not drained";
   }
 
   private static List<Node> working(List<Node> candidates) {

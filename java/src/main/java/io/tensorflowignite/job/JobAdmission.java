@@ -15,6 +15,7 @@ import io.tensorflowignite.v1.Evaluator;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.Restart;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -123,16 +124,11 @@ public final class JobAdmission {
   private static JobSpec decisive(JobSpec spec) {
     JobSpec.Builder decisive =
         JobSpec.newBuilder()
-            .setKind(spec.getKind())
             .setCache(spec.getCache())
-            .setPsCount(spec.getPsCount())
-            .setMinWorkers(spec.getMinWorkers())
-            .setAllowDataLoss(spec.getAllowDataLoss())
-            .setWorkersPerNode(spec.getWorkersPerNode())
-            .setGpusPerWorker(spec.getGpusPerWorker())
-            .putAllNodes(spec.getNodesMap())
-            .putAllPsNodes(spec.getPsNodesMap())
-            .addAllRoles(spec.getRolesList());
+            .setStrategy(spec.getStrategy())
+            .setWorkers(spec.getWorkers())
+            .setRestart(
+                Restart.newBuilder().setAllowDataLoss(spec.getRestart().getAllowDataLoss()));
     if (spec.hasEvaluator()) {
       decisive.setEvaluator(Evaluator.getDefaultInstance());
     }

@@ -31,7 +31,8 @@ public final class NodeAttributes {
 
   /** Whether a node has the attributes and the GPUs that the workers of a job need. */
   public static boolean suit(Ignite ignite, Node node, JobSpec spec) {
-    return node.getGpusCount() >= spec.getGpusPerWorker() && have(ignite, node, spec.getNodesMap());
+    return node.getGpusCount() >= spec.getWorkers().getGpus()
+        && have(ignite, node, spec.getWorkers().getNodesMap());
   }
 
   /** For messages: rack=a, zone=b. */

@@ -349,11 +349,10 @@ public final class Guard {
   private static String more(Permission permission) {
     switch (permission) {
       case READ:
-        return ". Name more caches when you submit the job (--with-cache, more_caches)";
+        return ". Name more caches when you submit the job (access.caches)";
       case FILES:
       case FILES_READ:
-        return ". Name more directories when you submit the job (--with-directory,"
-            + " more_directories)";
+        return ". Name more directories when you submit the job (access.directories)";
       default:
         return ". Submit another job for it";
     }

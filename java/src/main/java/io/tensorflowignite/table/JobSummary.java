@@ -7,6 +7,7 @@ import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import java.util.Comparator;
 
@@ -55,7 +56,7 @@ public final class JobSummary {
   private static JobSpec spec(JobSpec spec) {
     return JobSpec.newBuilder()
         .setName(spec.getName())
-        .setKindValue(spec.getKindValue())
+        .setStrategy(Strategy.newBuilder().setKindValue(spec.getStrategy().getKindValue()))
         .setCache(spec.getCache())
         .setPriority(spec.getPriority())
         .setScript(spec.getScript())

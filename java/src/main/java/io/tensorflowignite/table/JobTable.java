@@ -92,7 +92,24 @@ public final class JobTable {
 
   private Optional<Job> finished(String id) {
     return Optional.ofNullable(finished.get(id))
-        .map(value -> history.finished(id).orElseGet(() -> new JobRow(id, value).job()));
+        .map(
+            value ->
+                history
+                    .finished(id)
+                    .or(() -> committed(id))
+                    .orElseGet(() -> new JobRow(id, value).job()));
+  }
+
+  /**
+   * The summary of a job and its row of the history are written in one transaction, but another
+   * node may see the one before the other: the lock waits for the end of that transaction.
+   */
+  private Optional<Job> committed(String id) {
+    try (Transaction tx = rows.begin()) {
+      Optional<Job> found = history.finished(id);
+      tx.commit();
+      return found;
+    }
   }
 
   /**

@@ -11,10 +11,11 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 
 import io.tensorflowignite.v1.Attempt;
-import io.tensorflowignite.v1.Continuous;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.Rounds;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskContext;
 import io.tensorflowignite.v1.TaskStatus;
@@ -42,7 +43,10 @@ public class TaskEnvironmentTest {
 
   @Test
   public void firstWorkerIsTheChiefIfTheJobAsksForOne() {
-    Job job = job(JobSpec.newBuilder().setKind(JOB_KIND_CUSTOM).setChief(true));
+    Job job =
+        job(
+            JobSpec.newBuilder()
+                .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_CUSTOM).setChief(true)));
     Task second =
         worker.toBuilder().setIndex(1).setStatus(status("10.0.0.2:7001")).clearPartitions().build();
     Task actor = task(ROLE_NAMED, "10.0.0.2:7002").toBuilder().setRoleName("actor").build();
@@ -61,7 +65,8 @@ public class TaskEnvironmentTest {
 
   @Test
   public void oneProcessHasNoClusterOfTensorFlow() {
-    Job job = job(JobSpec.newBuilder().setKind(JOB_KIND_MIRRORED));
+    Job job =
+        job(JobSpec.newBuilder().setStrategy(Strategy.newBuilder().setKind(JOB_KIND_MIRRORED)));
     Attempt attempt = Attempt.newBuilder().addTasks(worker).build();
     assertFalse(TaskEnvironment.of(job, attempt, worker, ADDRESS).containsKey("TF_CONFIG"));
   }
@@ -86,7 +91,7 @@ public class TaskEnvironmentTest {
     assertEquals(Arrays.asList(4, 9), context.getWorkers(0).getPartitionsList());
     assertEquals(17, context.getWorkers(0).getRows());
     assertEquals("200MB", context.getReadRate());
-    assertEquals(0.5, context.getContinuous().getReplay(), 0);
+    assertEquals(0.5, context.getRounds().getReplay(), 0);
     assertEquals(ROLE_PS, context.getRole());
     assertEquals(2, context.getAttempt());
   }
@@ -94,9 +99,9 @@ public class TaskEnvironmentTest {
   private static Job job() {
     return job(
         JobSpec.newBuilder()
-            .setKind(JOB_KIND_PARAMETER_SERVER)
+            .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_PARAMETER_SERVER))
             .setReadRate("200MB")
-            .setContinuous(Continuous.newBuilder().setReplay(0.5)));
+            .setRounds(Rounds.newBuilder().setReplay(0.5)));
   }
 
   private static Job job(JobSpec.Builder spec) {

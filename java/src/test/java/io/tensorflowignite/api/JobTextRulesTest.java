@@ -3,6 +3,8 @@ package io.tensorflowignite.api;
 import static io.tensorflowignite.base.Refusals.assertRefused;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
+import io.tensorflowignite.v1.Access;
+import io.tensorflowignite.v1.Environment;
 import io.tensorflowignite.v1.JobSpec;
 import org.junit.Test;
 
@@ -15,7 +17,7 @@ public class JobTextRulesTest {
             .setScript("package/train.py")
             .addArgs("line\nline")
             .addArgs("x".repeat(100_000))
-            .putEnv("A", "b")
+            .setEnvironment(Environment.newBuilder().putVariables("A", "b"))
             .build());
   }
 
@@ -29,12 +31,13 @@ public class JobTextRulesTest {
     rejected(JobSpec.newBuilder().setCheckpointDirectory("a\0b"));
     rejected(JobSpec.newBuilder().setCheckpointDirectory("ignite:///models "));
     rejected(JobSpec.newBuilder().setCheckpointDirectory(" ignite:///models"));
-    rejected(JobSpec.newBuilder().addMoreDirectories("ignite:///../x"));
-    rejected(JobSpec.newBuilder().addMoreDirectories("/models"));
-    rejected(JobSpec.newBuilder().addMoreCaches("a\rb"));
+    rejected(JobSpec.newBuilder().setAccess(Access.newBuilder().addDirectories("ignite:///../x")));
+    rejected(JobSpec.newBuilder().setAccess(Access.newBuilder().addDirectories("/models")));
+    rejected(JobSpec.newBuilder().setAccess(Access.newBuilder().addCaches("a\rb")));
     rejected(JobSpec.newBuilder().addArgs("a\0b"));
     rejected(JobSpec.newBuilder().addArgs("x".repeat(100_001)));
-    rejected(JobSpec.newBuilder().putEnv("A", "a\0b"));
+    rejected(
+        JobSpec.newBuilder().setEnvironment(Environment.newBuilder().putVariables("A", "a\0b")));
     JobSpec.Builder large = JobSpec.newBuilder();
     for (int i = 0; i < 11; i++) {
       large.addArgs("x".repeat(100_000));

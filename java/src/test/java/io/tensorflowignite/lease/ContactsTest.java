@@ -7,6 +7,7 @@ import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Quorum;
+import io.tensorflowignite.v1.Restart;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -108,7 +109,8 @@ public class ContactsTest {
   public void aJobOfOneNodeOrWithoutQuorumNeedsNobody() {
     assertEquals(106_000, leaseEndMs(job("b")));
     Job.Builder none = job("a", "b", "c").toBuilder();
-    none.setSpec(JobSpec.newBuilder().setQuorum(Quorum.QUORUM_NONE));
+    none.setSpec(
+        JobSpec.newBuilder().setRestart(Restart.newBuilder().setQuorum(Quorum.QUORUM_NONE)));
     assertEquals(106_000, leaseEndMs(none.build()));
   }
 

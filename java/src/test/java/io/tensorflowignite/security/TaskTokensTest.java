@@ -14,6 +14,7 @@ import static org.junit.Assert.assertTrue;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.security.decide.TaskScope;
+import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
@@ -153,9 +154,11 @@ public class TaskTokensTest {
             .setSpec(
                 JobSpec.newBuilder()
                     .setCache("images")
-                    .addMoreCaches("labels")
                     .setCheckpointDirectory("ignite://host:10820//models//run/")
-                    .addMoreDirectories("ignite:///exports/digits"));
+                    .setAccess(
+                        Access.newBuilder()
+                            .addCaches("labels")
+                            .addDirectories("ignite:///exports/digits")));
     for (Attempt attempt : attempts) {
       job.addAttempts(attempt);
     }

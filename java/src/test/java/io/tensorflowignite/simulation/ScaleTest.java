@@ -36,6 +36,7 @@ import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.ReportReceipt;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
@@ -124,7 +125,11 @@ public class ScaleTest {
 
     ScaledJob(String id, int tasks, JobKind kind) {
       this.tasks = tasks;
-      JobSpec spec = JobSpec.newBuilder().setKind(kind).setCache("rows").setPsCount(1).build();
+      JobSpec spec =
+          JobSpec.newBuilder()
+              .setStrategy(Strategy.newBuilder().setKind(kind))
+              .setCache("rows")
+              .build();
       int workers = kind == JobKind.JOB_KIND_PARAMETER_SERVER ? tasks - 2 : tasks;
       Map<Node, List<Integer>> owners = new LinkedHashMap<>();
       for (int i = 0; i < workers; i++) {

@@ -167,7 +167,7 @@ final class SimulatedAgent implements SimulatedRunner.Agent {
             attempt.getAssignmentDigest());
     boolean isEnding =
         key.getRole() == Role.ROLE_CLIENT
-            || job.getSpec().getKind() != JobKind.JOB_KIND_PARAMETER_SERVER;
+            || job.getSpec().getStrategy().getKind() != JobKind.JOB_KIND_PARAMETER_SERVER;
     boolean crashes = simulation.chance(0.02);
     long runs = crashes ? simulation.between(200, 8_000) : simulation.between(10_000, 25_000);
     SimulatedProcess process = new SimulatedProcess(key, identity, isEnding);

@@ -20,7 +20,10 @@ import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.OnJoin;
+import io.tensorflowignite.v1.Restart;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.TaskKey;
+import io.tensorflowignite.v1.Timeouts;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -162,15 +165,21 @@ final class SimulatedCluster {
     boolean servers = simulation.chance(0.3);
     JobSpec.Builder spec =
         JobSpec.newBuilder()
-            .setKind(
-                servers
-                    ? JobKind.JOB_KIND_PARAMETER_SERVER
-                    : JobKind.JOB_KIND_MULTI_WORKER_MIRRORED)
             .setCache(id)
-            .setPsCount(servers ? simulation.between(1, 2) : 0)
-            .setOnJoin(simulation.chance(0.5) ? OnJoin.ON_JOIN_RESTART : OnJoin.ON_JOIN_IGNORE)
-            .setWaitTimeout(Durations.fromSeconds(90))
-            .setStartTimeout(Durations.fromSeconds(30));
+            .setStrategy(
+                servers
+                    ? Strategy.newBuilder()
+                        .setKind(JobKind.JOB_KIND_PARAMETER_SERVER)
+                        .setServers(simulation.between(1, 2))
+                    : Strategy.newBuilder().setKind(JobKind.JOB_KIND_MULTI_WORKER_MIRRORED))
+            .setRestart(
+                Restart.newBuilder()
+                    .setOnJoin(
+                        simulation.chance(0.5) ? OnJoin.ON_JOIN_RESTART : OnJoin.ON_JOIN_IGNORE))
+            .setTimeouts(
+                Timeouts.newBuilder()
+                    .setWait(Durations.fromSeconds(90))
+                    .setStart(Durations.fromSeconds(30)));
     List<Integer> data = new ArrayList<>();
     for (int i = 0; i < hosts.size(); i++) {
       if (simulation.chance(0.7)) {
@@ -229,7 +238,8 @@ final class SimulatedCluster {
                           .collect(
                               Collectors.toMap(owner -> Resource.tasks(owner.id()), owner -> 1));
                   int others =
-                      job.getSpec().getPsCount() + (job.getSpec().getPsCount() > 0 ? 1 : 0);
+                      job.getSpec().getStrategy().getServers()
+                          + (job.getSpec().getStrategy().getServers() > 0 ? 1 : 0);
                   tasks.entrySet().stream()
                       .findFirst()
                       .ifPresent(first -> first.setValue(1 + others));

@@ -198,8 +198,8 @@ public final class CacheLosses {
         ERROR_CODE_DATA_LOST,
         "cache %s has lost partitions: of %d no copy is left%s, because nodes have left (%s). The"
             + " remaining rows are not read as if they were all. %s, or accept the loss:"
-            + " accept_data_loss=True for one reader, submit --allow-data-loss for one job, or for"
-            + " everybody: tensorflow-ignite accept-data-loss %1$s",
+            + " accept_data_loss=True for one reader, restart.allow_data_loss=true for one job, or"
+            + " for everybody: tensorflow-ignite accept-data-loss %1$s",
         cache,
         lost.size(),
         since,

@@ -79,11 +79,15 @@ final class CrashBudget {
   private CrashBudget() {}
 
   static int maxCrashes(JobSpec spec) {
-    return spec.hasMaxCrashes() ? spec.getMaxCrashes() : DEFAULT_MAX_CRASHES;
+    return spec.getRestart().hasMaxCrashes()
+        ? spec.getRestart().getMaxCrashes()
+        : DEFAULT_MAX_CRASHES;
   }
 
   static int maxRestarts(JobSpec spec) {
-    return spec.hasMaxRestarts() ? spec.getMaxRestarts() : DEFAULT_MAX_RESTARTS;
+    return spec.getRestart().hasMaxRestarts()
+        ? spec.getRestart().getMaxRestarts()
+        : DEFAULT_MAX_RESTARTS;
   }
 
   /**
@@ -165,7 +169,7 @@ final class CrashBudget {
   }
 
   private static boolean isPrediction(JobOrBuilder job) {
-    return job.getSpec().getKind() == JOB_KIND_PREDICT;
+    return job.getSpec().getStrategy().getKind() == JOB_KIND_PREDICT;
   }
 
   /** Whether the exception of the task is one that the failure of another task causes. */

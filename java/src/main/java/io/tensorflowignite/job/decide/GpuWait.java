@@ -49,7 +49,7 @@ public final class GpuWait {
    * this placement would be another one than it has.
    */
   public static boolean isPossible(Job job, Placement placement) {
-    return job.getSpec().getGpusPerWorker() > 0
+    return job.getSpec().getWorkers().getGpus() > 0
         && !JobMachine.isFinal(job)
         && !JobQueue.mayWait(job)
         && !(hasAttempt(job)
@@ -117,7 +117,7 @@ public final class GpuWait {
   private Map<Resource, Integer> next(Job other) {
     boolean isPromised = KindRules.of(other.getSpec()).isAlone();
     boolean isBefore = isPromised || hasAttempt(job) || JobQueue.BY_RANK.compare(other, job) < 0;
-    if (other.getSpec().getGpusPerWorker() == 0
+    if (other.getSpec().getWorkers().getGpus() == 0
         || !isBefore
         || KindRules.of(job.getSpec()).isAlone()) {
       return Map.of();

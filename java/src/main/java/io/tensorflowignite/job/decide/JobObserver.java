@@ -96,7 +96,7 @@ public final class JobObserver {
   /** Whether other jobs, which see this row alone, may get the GPUs of the last attempt. */
   private boolean hasFreedGpus() {
     return job.getState() == JOB_STATE_RESTARTING
-        && job.getSpec().getGpusPerWorker() > 0
+        && job.getSpec().getWorkers().getGpus() > 0
         && !attempt().hasFinishedAt()
         && unproven().isEmpty();
   }
@@ -254,11 +254,11 @@ public final class JobObserver {
 
   private Optional<JobEvent> lostData() {
     return eventIf(
-        job.getLostPartitionsCount() > 0 && !job.getSpec().getAllowDataLoss(),
+        job.getLostPartitionsCount() > 0 && !job.getSpec().getRestart().getAllowDataLoss(),
         DATA_LOST,
         "data lost: %d partitions of cache '%s' have lost all their copies (%s). A job continues"
-            + " without rows only with --allow-data-loss. Load the cache again, with more backups,"
-            + " or submit with --allow-data-loss.",
+            + " without rows only with restart.allow_data_loss. Load the cache again, with more"
+            + " backups, or submit with restart.allow_data_loss=true.",
         job.getLostPartitionsCount(),
         job.getSpec().getCache(),
         MessageText.some(job.getLostPartitionsList()));
@@ -307,7 +307,7 @@ public final class JobObserver {
         isCounted()
             && !attempt.getMovedDigest().isEmpty()
             && delay.compareTo(quiet) <= 0
-            && (job.getSpec().getOnJoin() != ON_JOIN_IGNORE
+            && (job.getSpec().getRestart().getOnJoin() != ON_JOIN_IGNORE
                 || delay.compareTo(quiet.negated()) >= 0),
         DATA_MOVED,
         "the primary partitions of cache '%s' had moved, or were about to",
@@ -464,7 +464,7 @@ public final class JobObserver {
    */
   private Optional<JobEvent> movedData() {
     Attempt attempt = attempt();
-    OnJoin onJoin = job.getSpec().getOnJoin();
+    OnJoin onJoin = job.getSpec().getRestart().getOnJoin();
     Duration quiet = observation.since(attempt.getMovedAt());
     Duration limit = observation.timeouts.quiet;
     boolean saved =
@@ -484,7 +484,7 @@ public final class JobObserver {
   }
 
   private boolean hasGpusForNext() {
-    return job.getSpec().getGpusPerWorker() == 0
+    return job.getSpec().getWorkers().getGpus() == 0
         || (observation.placement.placement != null && observation.placement.gpus == null);
   }
 

@@ -40,7 +40,6 @@ import java.util.function.Function;
  * reserve one each.
  */
 public final class JobQueue {
-  public static final int MAX_PRIORITY = 100;
 
   /** By which one unit of priority moves a job forward. */
   static final long SECONDS_OF_PRIORITY = 600;

@@ -56,10 +56,16 @@ public final class JobTimeouts {
 
   public static JobTimeouts of(JobSpec spec, ClusterSettings settings) {
     return new JobTimeouts(
-        spec.hasStartTimeout() ? duration(spec.getStartTimeout()) : settings.startTimeout,
-        spec.hasWaitTimeout() ? duration(spec.getWaitTimeout()) : settings.waitTimeout,
+        spec.getTimeouts().hasStart()
+            ? duration(spec.getTimeouts().getStart())
+            : settings.startTimeout,
+        spec.getTimeouts().hasWait()
+            ? duration(spec.getTimeouts().getWait())
+            : settings.waitTimeout,
         settings.leaseTimeout,
-        spec.hasStopGrace() ? duration(spec.getStopGrace()) : settings.stopGrace,
+        spec.getTimeouts().hasStopGrace()
+            ? duration(spec.getTimeouts().getStopGrace())
+            : settings.stopGrace,
         settings.quietTime,
         settings.healthyTime);
   }

@@ -60,7 +60,7 @@ public final class KindRules {
 
   /** The rules of the kind of a job; those of the first kind if it has none. */
   public static KindRules of(JobSpec spec) {
-    return ALL.getOrDefault(spec.getKind(), ON_EVERY_WORKER);
+    return ALL.getOrDefault(spec.getStrategy().getKind(), ON_EVERY_WORKER);
   }
 
   /** Whether this version knows the kind. */
@@ -110,16 +110,6 @@ public final class KindRules {
     return isAlone;
   }
 
-  /** Whether the job may have roles with names of their own. */
-  public boolean hasNamedRoles() {
-    return scriptRoles.contains(ROLE_NAMED);
-  }
-
-  /** Whether several workers run the script, so that they can train in rounds together. */
-  public boolean canBeContinuous() {
-    return this == ON_EVERY_WORKER;
-  }
-
   /** Whether TensorFlow connects the tasks of a job with each other. */
   public boolean connectsTasks() {
     return !isPrediction;
@@ -132,45 +122,22 @@ public final class KindRules {
 
   /** Why the specification breaks a rule of its kind, as a sentence; empty: it breaks none. */
   public Optional<String> brokenRule(JobSpec spec) {
-    String kind = name(spec.getKind());
-    if (!hasParameterServers() && (spec.getPsCount() > 0 || spec.getPsNodesCount() > 0)) {
+    String kind = name(spec.getStrategy().getKind());
+    if (isAlone && (spec.getWorkers().getPerNode() > 1 || spec.getWorkers().getMinimum() > 1)) {
       return Optional.of(
-          "A job of kind "
+          "workers.per_node is "
+              + spec.getWorkers().getPerNode()
+              + " and workers.minimum is "
+              + spec.getWorkers().getMinimum()
+              + ". A job of kind "
               + kind
-              + " has no parameter servers. Leave ps_count and ps_nodes out, or"
-              + " submit with kind parameter-server.");
+              + " has one process, and no further workers. Leave both out, or submit with strategy"
+              + " multi-worker-mirrored.");
     }
-    if (!hasNamedRoles() && spec.getRolesCount() > 0) {
+    if (isPrediction && spec.getPrediction().getOutputCache().isEmpty()) {
       return Optional.of(
-          String.format(
-              "A job of kind %s has no role '%s'. Only a custom job has roles of its own. Leave"
-                  + " roles out, or submit with kind custom.",
-              kind, spec.getRoles(0).getName()));
-    }
-    if (isAlone && (spec.getWorkersPerNode() > 1 || spec.getMinWorkers() > 1 || spec.getChief())) {
-      return Optional.of(
-          "A job of kind "
-              + kind
-              + " has one process. It has no further workers and no chief. Leave workers_per_node,"
-              + " min_workers and chief out, or submit with kind multi-worker-mirrored.");
-    }
-    if (isPrediction == spec.getPrediction().getOutputCache().isEmpty()) {
-      return Optional.of(
-          isPrediction
-              ? "A job of kind predict writes its results into a cache. Set output_cache in"
-                  + " prediction."
-              : "A job of kind "
-                  + kind
-                  + " has no output_cache. Only a job of kind predict writes results. Leave"
-                  + " prediction out, or submit with kind predict.");
-    }
-    if (isPrediction && spec.hasEvaluator()) {
-      return Optional.of(
-          "A job of kind predict has no checkpoints to evaluate. Leave evaluator out.");
-    }
-    if (hasParameterServers() && spec.getChief()) {
-      return Optional.of(
-          "The chief of a parameter-server job is its client process. Leave chief out.");
+          "The job has no prediction.output_cache. A job of kind predict writes its results into a"
+              + " cache. Set prediction.output_cache to its name.");
     }
     return Optional.empty();
   }

@@ -28,9 +28,9 @@ public final class KnownValues {
     return JobLayout.isLater(job)
         || isUnknown(job.getState())
         || isUnknown(job.getOutcome())
-        || isUnknown(job.getSpec().getKind())
-        || isUnknown(job.getSpec().getOnJoin())
-        || isUnknown(job.getSpec().getQuorum())
+        || isUnknown(job.getSpec().getStrategy().getKind())
+        || isUnknown(job.getSpec().getRestart().getOnJoin())
+        || isUnknown(job.getSpec().getRestart().getQuorum())
         || (job.getAttemptsCount() > 0 && isOfLaterVersion(JobMachine.attempt(job)));
   }
 

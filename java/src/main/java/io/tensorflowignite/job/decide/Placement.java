@@ -11,7 +11,6 @@ import com.google.common.hash.Hashing;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Role;
-import io.tensorflowignite.v1.RoleCount;
 import io.tensorflowignite.v1.Task;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -21,6 +20,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -68,7 +68,7 @@ public final class Placement {
                                 .build())));
     String digest = digest(spec.getCache(), tasks);
     if (KindRules.of(spec).hasParameterServers()) {
-      for (int i = 0; i < Math.max(1, spec.getPsCount()); i++) {
+      for (int i = 0; i < Math.max(1, spec.getStrategy().getServers()); i++) {
         tasks.add(task(ROLE_PS, i, servers.get(i % servers.size())).build());
       }
       tasks.add(task(ROLE_CLIENT, 0, clientNode).build());
@@ -110,11 +110,12 @@ public final class Placement {
 
   private static void addNamed(JobSpec spec, List<Node> nodes, List<Task> tasks) {
     int index = 0;
-    for (RoleCount role : spec.getRolesList()) {
-      for (int i = 0; i < role.getCount(); i++) {
+    // By name: the map of a message has no order of its own.
+    for (Map.Entry<String, Integer> role :
+        new TreeMap<>(spec.getStrategy().getRolesMap()).entrySet()) {
+      for (int i = 0; i < role.getValue(); i++) {
         Node node = nodes.get(index % nodes.size());
-        tasks.add(
-            task(ROLE_NAMED, index, node).setRoleName(role.getName()).setRoleIndex(i).build());
+        tasks.add(task(ROLE_NAMED, index, node).setRoleName(role.getKey()).setRoleIndex(i).build());
         index++;
       }
     }
@@ -122,10 +123,10 @@ public final class Placement {
 
   /** The workers of a node: as many as the job requests, or as have the GPUs for it. */
   private static int workers(JobSpec spec, Node node) {
-    int requested = Math.max(1, spec.getWorkersPerNode());
-    return spec.getGpusPerWorker() == 0
+    int requested = Math.max(1, spec.getWorkers().getPerNode());
+    return spec.getWorkers().getGpus() == 0
         ? requested
-        : Math.min(requested, node.getGpusCount() / spec.getGpusPerWorker());
+        : Math.min(requested, node.getGpusCount() / spec.getWorkers().getGpus());
   }
 
   /** The partitions of each worker of a node: in turn, since neighbours may be of one size. */
@@ -168,7 +169,7 @@ public final class Placement {
 
   /** The GPUs of one task. */
   public static int gpus(JobSpec spec, Role role) {
-    return role == ROLE_WORKER ? spec.getGpusPerWorker() : 0;
+    return role == ROLE_WORKER ? spec.getWorkers().getGpus() : 0;
   }
 
   /** Identifies the assignment: the cache, and the partitions that each node reads. */

@@ -27,7 +27,7 @@ public final class QuorumRule {
    * @param consistentIds the consistent ids of nodes that are connected
    */
   public static boolean holds(Job job, Set<String> consistentIds) {
-    return job.getSpec().getQuorum() == QUORUM_NONE
+    return job.getSpec().getRestart().getQuorum() == QUORUM_NONE
         || job.getMembersCount() == 0
         || isMajority(job.getMembersList(), consistentIds);
   }

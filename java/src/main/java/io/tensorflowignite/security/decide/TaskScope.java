@@ -35,7 +35,7 @@ public final class TaskScope {
 
   public static TaskScope of(TaskKey task, Job job) {
     JobSpec spec = job.getSpec();
-    Set<String> caches = new HashSet<>(spec.getMoreCachesList());
+    Set<String> caches = new HashSet<>(spec.getAccess().getCachesList());
     caches.add(spec.getCache());
     if (!spec.getEvaluator().getCache().isEmpty()) {
       caches.add(spec.getEvaluator().getCache());
@@ -45,7 +45,7 @@ public final class TaskScope {
                 Stream.of(JobPaths.directory(job.getId())),
                 Stream.concat(
                         Stream.of(spec.getCheckpointDirectory()),
-                        spec.getMoreDirectoriesList().stream())
+                        spec.getAccess().getDirectoriesList().stream())
                     .flatMap(address -> JobPaths.path(address).stream()))
             .collect(Collectors.toList());
     String output = spec.getPrediction().getOutputCache();

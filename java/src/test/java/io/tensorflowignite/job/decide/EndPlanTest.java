@@ -77,7 +77,8 @@ public class EndPlanTest {
     JobStory story = JobStory.running().worker(0, 0, false, 0);
     story.dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RESTARTING);
 
-    JobStory impatient = running().withSpec(spec -> spec.setStopGrace(Durations.ZERO));
+    JobStory impatient =
+        running().withSpec(spec -> spec.getTimeoutsBuilder().setStopGrace(Durations.ZERO));
     impatient.dataMoves(NODE_A, 0).wait(5).is(JOB_STATE_RESTARTING);
   }
 

@@ -23,7 +23,8 @@ import org.junit.Test;
 public class EvaluatorTest {
   private static JobStory running() {
     return JobStory.running(
-        spec -> spec.setEvaluator(Evaluator.getDefaultInstance()).setMaxCrashes(0));
+        spec ->
+            spec.setEvaluator(Evaluator.getDefaultInstance()).getRestartBuilder().setMaxCrashes(0));
   }
 
   @Test
@@ -63,7 +64,10 @@ public class EvaluatorTest {
   public void theHistorySaysThatTheEvaluatorHasLeftWithItsNode() {
     JobStory story =
         JobStory.running(
-            spec -> spec.setEvaluator(Evaluator.getDefaultInstance()).setOnJoin(ON_JOIN_IGNORE));
+            spec ->
+                spec.setEvaluator(Evaluator.getDefaultInstance())
+                    .getRestartBuilder()
+                    .setOnJoin(ON_JOIN_IGNORE));
     Task worker = story.find(ROLE_WORKER, 1);
     assertEquals(worker.getNodeId(), story.find(ROLE_EVALUATOR, 0).getNodeId());
     story.task(ROLE_WORKER, 1, TASK_STATE_SUCCEEDED);
@@ -81,7 +85,7 @@ public class EvaluatorTest {
 
   @Test
   public void aWorkerThatFailsBesideAnEvaluatorRestartsTheAttempt() {
-    JobStory story = running().withSpec(spec -> spec.setMaxCrashes(3));
+    JobStory story = running().withSpec(spec -> spec.getRestartBuilder().setMaxCrashes(3));
     story.crashes(ROLE_WORKER, 0).is(JOB_STATE_RESTARTING);
   }
 

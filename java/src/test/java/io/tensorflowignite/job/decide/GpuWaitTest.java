@@ -19,6 +19,8 @@ import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.Strategy;
+import io.tensorflowignite.v1.Workers;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
@@ -114,7 +116,7 @@ public class GpuWaitTest {
     assertFalse("the queue decides", GpuWait.isPossible(queued.build(), placement));
     queued.setAdmittedAt(at(3));
     assertTrue(GpuWait.isPossible(queued.build(), placement));
-    queued.getSpecBuilder().setGpusPerWorker(0);
+    queued.getSpecBuilder().getWorkersBuilder().setGpus(0);
     assertFalse("it needs none", GpuWait.isPossible(queued.build(), placement));
   }
 
@@ -211,7 +213,11 @@ public class GpuWaitTest {
     return Job.newBuilder()
         .setId(id)
         .setCreatedAt(at(second))
-        .setSpec(JobSpec.newBuilder().setKind(kind).setCache("rows").setGpusPerWorker(1));
+        .setSpec(
+            JobSpec.newBuilder()
+                .setStrategy(Strategy.newBuilder().setKind(kind))
+                .setCache("rows")
+                .setWorkers(Workers.newBuilder().setGpus(1)));
   }
 
   private static Attempt attempt(Placement placement) {

@@ -219,7 +219,8 @@ public class JobMachineTest {
     assertEquals(List.of(NODE_A), story.attempt().getUnprovenNodeIdsList());
     assertEquals(3, story.job.getExitCode());
 
-    JobStory shortWait = running(spec -> spec.setWaitTimeout(Durations.fromSeconds(1)));
+    JobStory shortWait =
+        running(spec -> spec.getTimeoutsBuilder().setWait(Durations.fromSeconds(1)));
     shortWait.crashes(ROLE_WORKER, 1).wait(26).is(JOB_STATE_RESTARTING);
     shortWait.wait(1).is(JOB_STATE_FAILED);
   }
@@ -283,7 +284,10 @@ public class JobMachineTest {
   @Test
   public void lostNodeRestartsTheJobOnTheRemainingNodesWithoutLimit() {
     for (JobStory story : active()) {
-      story.withSpec(spec -> spec.setMaxCrashes(0)).nodeIsLost(NODE_B).is(JOB_STATE_RESTARTING);
+      story
+          .withSpec(spec -> spec.getRestartBuilder().setMaxCrashes(0))
+          .nodeIsLost(NODE_B)
+          .is(JOB_STATE_RESTARTING);
       assertEquals(TASK_STATE_LOST, story.find(ROLE_WORKER, 1).getStatus().getState());
       // Its tasks may go on until the lease ends.
       story.provesTermination(NODE_A).is(JOB_STATE_RESTARTING).wait(7).is(JOB_STATE_RESTARTING);
@@ -320,7 +324,9 @@ public class JobMachineTest {
       story.cause("data lost: 2 partitions of cache 'digits'").terminates().is(JOB_STATE_FAILED);
     }
     JobStory.mirrored().partitionsAreLost(1).is(JOB_STATE_FAILED);
-    running(spec -> spec.setAllowDataLoss(true)).partitionsAreLost(4, 7).is(JOB_STATE_RUNNING);
+    running(spec -> spec.getRestartBuilder().setAllowDataLoss(true))
+        .partitionsAreLost(4, 7)
+        .is(JOB_STATE_RUNNING);
   }
 
   @Test
@@ -386,10 +392,10 @@ public class JobMachineTest {
 
   @Test
   public void moveIsIgnoredOrAwaitsACheckpointIfTheJobSaysSo() {
-    JobStory ignoring = running(spec -> spec.setOnJoin(ON_JOIN_IGNORE));
+    JobStory ignoring = running(spec -> spec.getRestartBuilder().setOnJoin(ON_JOIN_IGNORE));
     ignoring.dataMoves(NODE_A, 0).wait(1000).is(JOB_STATE_RUNNING);
 
-    JobStory patient = running(spec -> spec.setOnJoin(ON_JOIN_AT_CHECKPOINT));
+    JobStory patient = running(spec -> spec.getRestartBuilder().setOnJoin(ON_JOIN_AT_CHECKPOINT));
     patient.task(ROLE_WORKER, 0, checkpointAt(10)).dataMoves(NODE_A, 0).wait(1000);
     patient.is(JOB_STATE_RUNNING);
     patient.task(ROLE_WORKER, 0, checkpointAt(20)).is(JOB_STATE_RESTARTING);
@@ -402,20 +408,23 @@ public class JobMachineTest {
 
   @Test
   public void aCrashIsNotCountedWhenItsDataMovedAndItIsWhenTheyMoveOnlyLater() {
-    JobStory story = running(spec -> spec.setMaxCrashes(0)).mapChanges();
+    JobStory story = running(spec -> spec.getRestartBuilder().setMaxCrashes(0)).mapChanges();
     story.crashes(ROLE_WORKER, 0, "partition 0 is not primary on node aaaaaaaa").terminates();
     story.wait(1).is(JOB_STATE_RESTARTING).passes(1).dataMoves(NODE_C, 0).is(JOB_STATE_RESERVING);
     assertEquals(CAUSE_KIND_DATA_MOVED, story.counts(0, 0).ended.get(0).getCauseKind());
     assertEquals("", story.job.getTraceback());
 
-    JobStory late = running(spec -> spec.setMaxCrashes(1)).crashes(ROLE_WORKER, 0).terminates();
+    JobStory late =
+        running(spec -> spec.getRestartBuilder().setMaxCrashes(1))
+            .crashes(ROLE_WORKER, 0)
+            .terminates();
     // The pause after a crash has begun by now.
     late.passes(6).dataMoves(NODE_C, 0).counts(1, 0);
     late.startAndRun().mapChanges().crashes(ROLE_WORKER, 0);
     late.provesTermination(NODE_A, NODE_B, NODE_C).wait(6).is(JOB_STATE_FAILED).counts(2, 0);
 
     for (int seconds : new int[] {3, 60}) {
-      JobStory ignoring = running(spec -> spec.setOnJoin(ON_JOIN_IGNORE));
+      JobStory ignoring = running(spec -> spec.getRestartBuilder().setOnJoin(ON_JOIN_IGNORE));
       ignoring.dataMoves(NODE_C, 0).wait(seconds).is(JOB_STATE_RUNNING);
       ignoring.crashes(ROLE_WORKER, 0).terminates().wait(8).counts(seconds == 3 ? 0 : 1, 0);
     }
@@ -494,7 +503,10 @@ public class JobMachineTest {
       assertEquals("its last lines", story.job.getTraceback());
       story.counts(nodeFailed ? 0 : 1, nodeFailed ? 1 : 0);
     }
-    JobStory counted = JobStory.parameterServer().withSpec(spec -> spec.setMaxCrashes(1)).runs();
+    JobStory counted =
+        JobStory.parameterServer()
+            .withSpec(spec -> spec.getRestartBuilder().setMaxCrashes(1))
+            .runs();
     counted.crashes(ROLE_WORKER, 0).crashes(ROLE_WORKER, 0).is(JOB_STATE_RESTARTING);
     counted.terminates().is(JOB_STATE_FAILED);
   }

@@ -15,6 +15,7 @@ import com.google.protobuf.Timestamp;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -103,7 +104,7 @@ public class JobQueueTest {
   @Test
   public void gpusOfAJobThatRunsAreItsWorkers() {
     runs("running", "", Map.of("a", 2));
-    change(0, job -> job.getSpecBuilder().setGpusPerWorker(1));
+    change(0, job -> job.getSpecBuilder().getWorkersBuilder().setGpus(1));
     change(0, job -> job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER));
     waits("two", 10, 0, Map.of("a", 1));
     demands.get("two").put(Resource.gpus("a"), 2);
@@ -273,7 +274,7 @@ public class JobQueueTest {
   public void anAdmittedProcessWhoseNodeLeftBeforeItsFirstAttemptGetsAnotherNode() {
     waitsForANode("admitted", 10, 0, "a", "b");
     change(0, job -> job.setAdmittedAt(at(20)).setProcessNodeId("old"));
-    change(0, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE));
+    change(0, job -> job.getSpecBuilder().getStrategyBuilder().setKind(JOB_KIND_ONE));
     assertEquals(Map.of("admitted", "b"), decision().nodes);
     change(0, job -> job.setProcessNodeId("a"));
     assertEquals(Map.of(), decision().nodes);
@@ -283,7 +284,13 @@ public class JobQueueTest {
   public void aProcessKeepsTheGpusOfItsNodeWhileThePartitionsOfItsCacheMove() {
     waitsForANode("admitted", 10, 2, "a");
     change(0, job -> job.setAdmittedAt(at(20)).setProcessNodeId("a"));
-    change(0, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(2));
+    change(
+        0,
+        job ->
+            job.getSpecBuilder()
+                .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_ONE))
+                .getWorkersBuilder()
+                .setGpus(2));
     processes.remove("admitted");
     demands.remove("admitted");
     waitsForANode("ofAnotherCache", 30, 1, "a");
@@ -307,14 +314,13 @@ public class JobQueueTest {
   @Test
   public void everyJobIsAdmittedAtSomeTimeWhateverComesAfterIt() {
     Random random = new Random(7);
-    waits("last", 0, -JobQueue.MAX_PRIORITY, Map.of("a", 4, "b", 4));
+    waits("last", 0, -100, Map.of("a", 4, "b", 4));
     int now = 0;
     int count = 0;
     while (jobs.stream().anyMatch(job -> job.getId().equals("last"))) {
       now += 300;
       assertTrue("still waits after " + now + " s", now < 200 * 600 + 100 * 300);
-      waits(
-          "job" + count++, now, JobQueue.MAX_PRIORITY, Map.of(random.nextBoolean() ? "a" : "b", 2));
+      waits("job" + count++, now, 100, Map.of(random.nextBoolean() ? "a" : "b", 2));
       Map<String, JobQueue.Entry> entries = decide();
       Map<Resource, Integer> used = new HashMap<>();
       jobs.removeIf(job -> job.getState() == JOB_STATE_RUNNING && random.nextInt(3) == 0);
@@ -429,7 +435,13 @@ public class JobQueueTest {
     runs(id, "", Map.of(node, 1));
     int last = jobs.size() - 1;
     change(last, job -> job.setState(JOB_STATE_RESTARTING));
-    change(last, job -> job.getSpecBuilder().setKind(JOB_KIND_ONE).setGpusPerWorker(gpus));
+    change(
+        last,
+        job ->
+            job.getSpecBuilder()
+                .setStrategy(Strategy.newBuilder().setKind(JOB_KIND_ONE))
+                .getWorkersBuilder()
+                .setGpus(gpus));
     change(last, job -> job.getAttemptsBuilder(0).getTasksBuilder(0).setRole(ROLE_WORKER));
     mayRunOn(id, gpus, nodes);
   }

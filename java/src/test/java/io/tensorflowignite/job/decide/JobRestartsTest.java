@@ -37,7 +37,10 @@ import org.junit.Test;
 public class JobRestartsTest {
   @Test
   public void crashesBeyondTheBudgetFailTheJobWithTracebackAndExitCode() {
-    JobStory story = running(spec -> spec.setMaxCrashes(1)).crashes(ROLE_WORKER, 1).terminates();
+    JobStory story =
+        running(spec -> spec.getRestartBuilder().setMaxCrashes(1))
+            .crashes(ROLE_WORKER, 1)
+            .terminates();
     story.wait(1).startAndRun().crashes(ROLE_WORKER, 1).is(JOB_STATE_RESTARTING);
     story.terminates().is(JOB_STATE_FAILED);
     assertEquals(3, story.job.getExitCode());
@@ -73,7 +76,7 @@ public class JobRestartsTest {
   @Test
   public void fiveFailuresOfNodesInARowFailTheJob() {
     TaskStatus.Builder endedByNode = failed("its agent (pid 7) ended").setNodeFailed(true);
-    JobStory story = running(spec -> spec.setMaxCrashes(0));
+    JobStory story = running(spec -> spec.getRestartBuilder().setMaxCrashes(0));
     for (int failure = 1; failure <= 4; failure++) {
       story.task(ROLE_WORKER, 0, endedByNode).terminates();
       story.waitsFor("the pause after failure " + failure + " of nodes to end");
@@ -85,7 +88,7 @@ public class JobRestartsTest {
 
   @Test
   public void restartsWithoutAStepBetweenThemAreBounded() {
-    JobStory story = running(spec -> spec.setMaxRestarts(3)).all(atStep(40, 0));
+    JobStory story = running(spec -> spec.getRestartBuilder().setMaxRestarts(3)).all(atStep(40, 0));
     for (int restart = 1; restart <= 3; restart++) {
       story.dataMoves(NODE_A, restart).wait(5).terminates();
       assertEquals(restart - 1, story.job.getIdleRestarts());
@@ -98,14 +101,15 @@ public class JobRestartsTest {
             + " times (last: node bbbbbbbb with worker 1 has left the cluster), data-moved 3 times"
             + " (last: the primary partitions of cache 'digits' moved");
 
-    JobStory caused = running(spec -> spec.setMaxRestarts(0)).crashes(ROLE_WORKER, 0);
+    JobStory caused =
+        running(spec -> spec.getRestartBuilder().setMaxRestarts(0)).crashes(ROLE_WORKER, 0);
     caused.nodeLeaves(NODE_B).counts(0, 0).provesTermination(NODE_A).wait(8).is(JOB_STATE_FAILED);
     caused.cause("1 restarts in a row without a further step");
   }
 
   @Test
   public void aStepOrAHealthyTimeEndsTheCountOfRestarts() {
-    JobStory story = running(spec -> spec.setMaxRestarts(1));
+    JobStory story = running(spec -> spec.getRestartBuilder().setMaxRestarts(1));
     for (int restart = 1; restart <= 5; restart++) {
       story.all(atStep(10 * restart, 10 * restart - 1));
       story.dataMoves(NODE_A, restart).wait(5).terminates();
@@ -253,7 +257,8 @@ public class JobRestartsTest {
             + " quorum accept 7f3a0000");
     story.nodeIsBack(NODE_C).is(JOB_STATE_RESERVING);
 
-    JobStory free = running(spec -> spec.setQuorum(QUORUM_NONE)).nodeIsLost(NODE_B);
+    JobStory free =
+        running(spec -> spec.getRestartBuilder().setQuorum(QUORUM_NONE)).nodeIsLost(NODE_B);
     free.nodeLeaves(NODE_C).provesTermination(NODE_A).wait(8).is(JOB_STATE_RESERVING);
   }
 
@@ -333,7 +338,7 @@ public class JobRestartsTest {
 
   /** A job whose data have moved to a node whose GPUs other jobs have. */
   private static JobStory movesToTakenGpus() {
-    JobStory story = running(spec -> spec.setGpusPerWorker(1));
+    JobStory story = running(spec -> spec.getWorkersBuilder().setGpus(1));
     story.gpus = "GPUs of node cccccccc";
     return story.dataMoves(NODE_C, 0);
   }

@@ -30,6 +30,7 @@ import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
@@ -96,7 +97,10 @@ final class JobStory {
             .setId("7f3a0000")
             .setState(JOB_STATE_PENDING)
             .setCreatedAt(Timestamps.fromMillis(clockMs))
-            .setSpec(JobSpec.newBuilder().setKind(kind).setCache("digits"))
+            .setSpec(
+                JobSpec.newBuilder()
+                    .setStrategy(Strategy.newBuilder().setKind(kind))
+                    .setCache("digits"))
             .build();
   }
 

@@ -12,12 +12,13 @@ import io.tensorflowignite.v1.Gpu;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Node;
-import io.tensorflowignite.v1.RoleCount;
+import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.junit.Test;
 
@@ -46,7 +47,7 @@ public class PlacementTest {
             "ps 1 on second reads []",
             "ps 2 on first reads []",
             "client 0 on service reads []"),
-        texts(spec(JOB_KIND_PARAMETER_SERVER).setPsCount(3)));
+        texts(changed(JOB_KIND_PARAMETER_SERVER, spec -> spec.getStrategyBuilder().setServers(3))));
   }
 
   @Test
@@ -59,17 +60,22 @@ public class PlacementTest {
             "worker 2 on second reads [1]",
             "worker 3 on second reads [2]",
             "worker 4 on third reads [4]"),
-        texts(spec(JOB_KIND_MULTI_WORKER_MIRRORED).setWorkersPerNode(2)));
+        texts(
+            changed(
+                JOB_KIND_MULTI_WORKER_MIRRORED, spec -> spec.getWorkersBuilder().setPerNode(2))));
   }
 
   @Test
   public void aNodeHasAsManyWorkersAsItHasGpusForThem() {
     Node node =
         node("first").toBuilder().addGpus(gpu("0")).addGpus(gpu("1")).addGpus(gpu("2")).build();
-    JobSpec.Builder spec = spec(JOB_KIND_MULTI_WORKER_MIRRORED).setWorkersPerNode(3);
+    JobSpec.Builder spec =
+        changed(JOB_KIND_MULTI_WORKER_MIRRORED, three -> three.getWorkersBuilder().setPerNode(3));
     Map<Node, List<Integer>> readers = Map.of(node, List.of(0, 1, 2, 3));
-    assertEquals(3, place(spec.setGpusPerWorker(1).build(), readers).workers());
-    Placement two = place(spec.setGpusPerWorker(2).build(), readers);
+    spec.getWorkersBuilder().setGpus(1);
+    assertEquals(3, place(spec.build(), readers).workers());
+    spec.getWorkersBuilder().setGpus(2);
+    Placement two = place(spec.build(), readers);
     assertEquals(1, two.workers());
     assertEquals(Map.of(Resource.tasks("first"), 1, Resource.gpus("first"), 2), two.needs());
   }
@@ -88,9 +94,9 @@ public class PlacementTest {
             "actor 1 on second reads []",
             "learner 0 on first reads []"),
         texts(
-            spec(JOB_KIND_CUSTOM)
-                .addRoles(RoleCount.newBuilder().setName("actor").setCount(2))
-                .addRoles(RoleCount.newBuilder().setName("learner").setCount(1))));
+            changed(
+                JOB_KIND_CUSTOM,
+                spec -> spec.getStrategyBuilder().putRoles("learner", 1).putRoles("actor", 2))));
   }
 
   @Test
@@ -131,8 +137,14 @@ public class PlacementTest {
     assertNotEquals(digest, place(spec, owners).digest());
   }
 
+  private static JobSpec.Builder changed(JobKind kind, Consumer<JobSpec.Builder> change) {
+    JobSpec.Builder spec = spec(kind);
+    change.accept(spec);
+    return spec;
+  }
+
   private static JobSpec.Builder spec(JobKind kind) {
-    return JobSpec.newBuilder().setKind(kind).setCache("digits");
+    return JobSpec.newBuilder().setStrategy(Strategy.newBuilder().setKind(kind)).setCache("digits");
   }
 
   private List<String> texts(JobSpec.Builder spec) {
