@@ -19,7 +19,12 @@ pytest.importorskip("keras")
 def test_workers_without_rows_in_a_step_train_finite_weights_and_their_moving_means_are_equal(
     client: tfi.Client, numbered: str, tmp_path: Path
 ) -> None:
-    job = client.submit(SCRIPTS / "batch_statistics.py", cache=numbered, args=[str(tmp_path), str(ROWS)], max_crashes=0)
+    job = client.submit(
+        SCRIPTS / "batch_statistics.py",
+        cache=numbered,
+        args=[str(tmp_path), str(ROWS)],
+        restart=tfi.Restart(max_crashes=0),
+    )
     job.wait(timeout=LIMIT)
     found = [read(tmp_path, f"{index}.json") for index in range(3)]
     # A second model with the same layers is compared, and finds them equal.
