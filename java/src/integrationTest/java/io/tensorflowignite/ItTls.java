@@ -133,7 +133,7 @@ public class ItTls {
             .setCache("no cache")
             .setScript("main.py")
             .build();
-    assertTrue(refusal(api, spec).endsWith("allow_plaintext=True. [code=INVALID_REQUEST]"));
+    assertTrue(refusal(api, spec).endsWith("allow_plaintext=true. [code=INVALID_REQUEST]"));
     JobSpec accepts =
         spec.toBuilder().setAccess(Access.newBuilder().setAllowPlaintext(true)).build();
     assertTrue(refusal(api, accepts).endsWith("[code=CACHE_NOT_FOUND]"));

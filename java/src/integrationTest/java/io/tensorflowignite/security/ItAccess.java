@@ -323,7 +323,7 @@ public class ItAccess {
     info("labels", task).assertAnswered();
     String text = info("salaries", task).assertRefused(Status.Code.PERMISSION_DENIED);
     assertTrue(text, text.contains("task worker 0 of job 7a5c0000"));
-    assertTrue(text, text.contains("more_caches"));
+    assertTrue(text, text.contains("access.caches"));
     makeDirectory("/jobs/7a5c0000/checkpoints", task).assertAnswered();
     getFile("/jobs", task).assertAnswered();
     makeDirectory("/jobs/a11ce000/x", task).assertRefused(Status.Code.PERMISSION_DENIED);

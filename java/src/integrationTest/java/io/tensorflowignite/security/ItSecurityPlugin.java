@@ -200,7 +200,8 @@ public class ItSecurityPlugin {
   /** The permissions are sufficient; the job is invalid. */
   private static void assertReachesTheJob(RawCalls.Answer answer) {
     assertEquals(answer.toString(), Status.Code.INVALID_ARGUMENT, answer.status.getCode());
-    assertTrue(answer.toString(), answer.status.getDescription().contains("has no kind"));
+    assertTrue(
+        answer.toString(), answer.status.getDescription().contains("strategy.kind is not set"));
   }
 
   private static RawCalls.Answer info(String cache, String authorization) {

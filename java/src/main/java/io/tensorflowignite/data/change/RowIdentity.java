@@ -77,13 +77,12 @@ public final class RowIdentity {
 
   private long low(Object key) {
     identify(key);
-    return low;
+    return low << PARTITION_BITS | partitionOf(key);
   }
 
   /** Adds the identity of a key: 16 bytes. */
   void put(Object key, ByteBuffer target) {
-    identify(key);
-    target.putLong(high).putLong(low);
+    target.putLong(high(key)).putLong(low(key));
   }
 
   private void identify(Object key) {
@@ -92,7 +91,7 @@ public final class RowIdentity {
     }
     ByteBuffer hash = ByteBuffer.wrap(hash(key).asBytes());
     high = hash.getLong();
-    low = hash.getLong() << PARTITION_BITS | partitionOf(key);
+    low = hash.getLong();
     last = key;
   }
 
