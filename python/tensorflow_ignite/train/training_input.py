@@ -196,6 +196,9 @@ class TrainingInput:
                 "its columns, with map",
                 self._sources[0].request.cache,
             )
+        if self.is_continuous and is_within and not left_out:
+            # TensorFlow's repeat() ends at a first epoch without a row: an epoch that has no row left is passed.
+            self.ends()
         return left_out
 
     def end(self, workers: Sequence[Sequence[InputPosition] | None]) -> None:
