@@ -157,14 +157,14 @@ def test_a_load_that_fails_in_the_middle_leaves_no_cache_and_its_own_error(clust
 
 @pytest.mark.full
 def test_appends_without_a_key_at_once_overwrite_no_row(cluster: LocalCluster) -> None:
-    tfi.load("appended_at_once", {"n": np.zeros(100)}, partitions=PARTITIONS, address=cluster.address)
+    tfi.load("added_at_once", {"n": np.zeros(100)}, partitions=PARTITIONS, address=cluster.address)
     begin = Barrier(3)
 
     def append(number: int) -> int:
         begin.wait()
         try:
             rows = ({"n": np.full(100, number)} for _ in range(20))
-            return tfi.load("appended_at_once", rows, if_exists="append", address=cluster.address, schema={"n": "float64"})
+            return tfi.load("added_at_once", rows, if_exists="append", address=cluster.address, schema={"n": "float64"})
         except errors.LimitExceededError as error:
             assert "another load" in str(error)  # noqa: PT017
             return 0
@@ -173,11 +173,11 @@ def test_appends_without_a_key_at_once_overwrite_no_row(cluster: LocalCluster) -
         stored = list(threads.map(append, (1, 2, 3)))
     assert set(stored) <= {0, 2000}
     assert max(stored) == 2000
-    rows = read("appended_at_once", cluster).column("n").to_pylist()
+    rows = read("added_at_once", cluster).column("n").to_pylist()
     assert [rows.count(number) for number in range(4)] == [100, *stored]
     # The refused load is repeated.
-    assert tfi.load("appended_at_once", {"n": np.full(7, 9.0)}, if_exists="append", address=cluster.address) == 7
-    assert sorted(read("appended_at_once", cluster).column("_key").to_pylist()) == list(range(107 + sum(stored)))
+    assert tfi.load("added_at_once", {"n": np.full(7, 9.0)}, if_exists="append", address=cluster.address) == 7
+    assert sorted(read("added_at_once", cluster).column("_key").to_pylist()) == list(range(107 + sum(stored)))
 
 
 def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
