@@ -105,7 +105,11 @@ def test_an_iterator_of_somebody_else_within_a_training_makes_its_position_unkno
     assert found.positions() is not None
 
 
-def test_it_is_said_that_other_inputs_of_a_zip_begin_again(rows: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_it_is_said_that_other_inputs_of_a_zip_begin_again(
+    rows: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It reads the cluster.
+    monkeypatch.setattr(TrainingInput, "ends", lambda _: False)
     within = [[replace(POSITION, selection=getattr(rows, INPUT)[0].selection, rows=30)]]
     with caplog.at_level(logging.WARNING):
         assert training(rows).resume(within) == 0
