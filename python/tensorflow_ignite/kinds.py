@@ -49,7 +49,6 @@ KINDS: dict[JobKind, Kind] = {
     "custom": Kind(equal_steps=True, several_workers=True, named_roles=True),
     "predict": Kind(several_workers=True, predicts=True),
 }
-JOB_KINDS: tuple[JobKind, ...] = tuple(KINDS)
 #: The kinds of jobs that train, by a script of the caller.
 TRAINING_KINDS: tuple[JobKind, ...] = tuple(name for name, kind in KINDS.items() if not kind.predicts)
 #: The kind of a job that names none.

@@ -43,7 +43,7 @@ def test_a_specification_survives_the_way_there_and_back() -> None:
 @pytest.mark.parametrize(
     ("message", "field", "texts"),
     [
-        (job_pb2.Strategy, "kind", kinds.JOB_KINDS),
+        (job_pb2.Strategy, "kind", tuple(kinds.KINDS)),
         (job_pb2.Restart, "on_join", get_args(groups.OnJoin)),
         (job_pb2.Restart, "quorum", get_args(groups.Quorum)),
         (job_pb2.Job, "state", spec.JobState.__args__),

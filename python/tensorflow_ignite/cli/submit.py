@@ -187,14 +187,10 @@ def submit(
 
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack
+    from tensorflow_ignite.jobs.options import packages
 
     processes = chosen.get("environment", Environment())
-    archive = pack(
-        options.code or code,
-        chosen.pop("script", None),
-        requirements=processes.requirements or None,
-        wheels=processes.wheels,
-    )
+    archive = pack(options.code or code, chosen.pop("script", None), **packages(processes))
     chosen["environment"] = dataclasses.replace(processes, requirements="", wheels=())
     with session(context, address) as client, options.placed():
         job = client.submit(archive, args=given, **chosen)

@@ -102,18 +102,12 @@ def profile_seconds(length: float) -> float:
     return float(length)
 
 
-def seconds(what: str, duration: float, *, zero: bool = False) -> float:
+def seconds(what: str, duration: float) -> float:
     """Checks a duration in seconds."""
     is_number = isinstance(duration, numbers.Real) and not isinstance(duration, bool)
-    if not (
-        is_number
-        and math.isfinite(duration)
-        and (duration > 0 or (zero and duration == 0))
-        and duration <= _MAX_SECONDS
-    ):
-        least = "0 or more" if zero else "more than 0"
+    if not (is_number and math.isfinite(duration) and 0 < duration <= _MAX_SECONDS):
         raise InvalidRequestError(
-            f"{what} {duration!r} is not a valid duration. It is {least} seconds, at most ten years. Pass such a "
+            f"{what} {duration!r} is not a valid duration. It is more than 0 seconds, at most ten years. Pass such a "
             "number."
         )
     return float(duration)

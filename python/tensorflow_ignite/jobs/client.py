@@ -172,7 +172,7 @@ class Client:
         """
         chosen = options.strategy(strategy)
         processes = options.group("environment", environment, Environment)
-        packages: dict[str, Any] = {"requirements": processes.requirements or None, "wheels": processes.wheels}
+        packages = options.packages(processes)
         archive = code if isinstance(code, Archive) else None
         if archive is not None and any(packages.values()):
             raise InvalidRequestError(
@@ -299,7 +299,7 @@ class Client:
                 "Name one of them"
             )
         processes = options.group("environment", environment, Environment)
-        packages: dict[str, Any] = {"requirements": processes.requirements or None, "wheels": processes.wheels}
+        packages = options.packages(processes)
         code = None if script is None else pack(script, **packages)
         if code is not None:
             planning.check_script(code.script, read_file(code, code.script))

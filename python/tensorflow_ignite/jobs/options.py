@@ -85,6 +85,11 @@ def strategy(given: Strategy | str | None) -> Strategy:
     return group("strategy", Strategy(kind=given) if isinstance(given, str) else given, Strategy)  # type: ignore[arg-type]
 
 
+def packages(given: Environment) -> dict[str, Any]:
+    """The packages of a job, as `tensorflow_ignite.jobs.archive.pack` takes them."""
+    return {"requirements": given.requirements or None, "wheels": given.wheels}
+
+
 def value(name: str, given: Any, hint: Any) -> Any:
     """Checks the type of one option.
 
@@ -96,11 +101,9 @@ def value(name: str, given: Any, hint: Any) -> Any:
     Raises:
         InvalidRequestError: It is of another type.
     """
-    alternatives = [one for one in get_args(hint) if one is not type(None)]
-    if type(None) in get_args(hint):
-        if given is None:
-            return None
-        hint = alternatives[0]
+    if given is None and type(None) in get_args(hint):
+        return None
+    hint = _required(hint)
     origin = get_origin(hint)
     if origin is Literal:
         return checks.choice(name, given, get_args(hint))
@@ -126,6 +129,11 @@ def value(name: str, given: Any, hint: Any) -> Any:
     if isinstance(given, bool) or not isinstance(given, numbers.Real) or not abs(float(given)) <= _MAX_FLOAT:
         raise _wrong(name, given, f"a number, at most {_MAX_FLOAT:,}", "0.5")
     return float(given)
+
+
+def _required(hint: Any) -> Any:
+    """The type of an option that is given: that of ``int | None`` is ``int``."""
+    return next(one for one in get_args(hint) if one is not type(None)) if type(None) in get_args(hint) else hint
 
 
 def _entry(name: str, given: Any, hint: Any) -> Any:
@@ -200,9 +208,7 @@ def read(name: str, text: str, hint: Any) -> Any:
     Raises:
         InvalidRequestError: The text has no value of this type.
     """
-    alternatives = [one for one in get_args(hint) if one is not type(None)]
-    if type(None) in get_args(hint):
-        hint = alternatives[0]
+    hint = _required(hint)
     if is_mapping(hint):
         hint = get_args(hint)[1]
     if get_origin(hint) is Literal:

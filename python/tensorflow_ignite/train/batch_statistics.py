@@ -12,11 +12,12 @@ collective operation for all layers. The layer of tf_keras does both itself.
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+from tensorflow_ignite.train import whole_steps
 
 
 def correct_layer(batch_normalization: ModuleType) -> None:
@@ -56,23 +57,16 @@ def correct_steps(trainer: ModuleType) -> None:
     Args:
         trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
-    kind: Any = trainer.TensorFlowTrainer
-    original = kind._make_function
 
-    @functools.wraps(original)
-    def make_function(self: Any, step: Callable[[Any], Any]) -> Any:
-        if step != self.train_step:
-            return original(self, step)
-
+    def wrap(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def averaged(data: Any) -> Any:
             result = step(data)
-            _average(self)
+            _average(model)
             return result
 
-        return original(self, averaged)
+        return averaged if step == model.train_step else step
 
-    if list(inspect.signature(original).parameters) == ["self", "step_function"]:
-        kind._make_function = make_function
+    whole_steps.wrap_steps(trainer, wrap)
 
 
 def _has_several_replicas(tf: Any) -> bool:

@@ -20,12 +20,22 @@ def correct_keras3(trainer: ModuleType) -> None:
     Args:
         trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
+    wrap_steps(trainer, lambda _, step: lambda data: _after(data, step))
+
+
+def wrap_steps(trainer: ModuleType, wrap: Callable[[Any, Callable[[Any], Any]], Callable[[Any], Any]]) -> None:
+    """Wraps the steps of models of Keras 3; does nothing where Keras makes its functions in another way.
+
+    Args:
+        trainer: The module ``keras.src.backend.tensorflow.trainer``.
+        wrap: Called with a model and its step, such as ``train_step``, returns the step to run in its place.
+    """
     kind: Any = trainer.TensorFlowTrainer
     original = kind._make_function
 
     @functools.wraps(original)
     def make_function(self: Any, step: Callable[[Any], Any]) -> Any:
-        return original(self, lambda data: _after(data, step))
+        return original(self, wrap(self, step))
 
     if list(inspect.signature(original).parameters) == ["self", "step_function"]:
         kind._make_function = make_function

@@ -45,10 +45,13 @@ public final class JobTable {
     return row(id).or(() -> finished(id)).or(() -> whileItMoves(id));
   }
 
-  /** A job that moves to the history just now may be in neither table: the locks wait for that. */
+  /**
+   * A job that moves to the history just now may be in neither table, or another node may see its
+   * summary before its row of the history: the locks wait for the end of that transaction.
+   */
   private Optional<Job> whileItMoves(String id) {
     try (Transaction tx = rows.begin()) {
-      Optional<Job> moved = row(id).or(() -> finished(id));
+      Optional<Job> moved = row(id).or(() -> finished(id)).or(() -> summary(id));
       tx.commit();
       return moved;
     }
@@ -91,25 +94,11 @@ public final class JobTable {
   }
 
   private Optional<Job> finished(String id) {
-    return Optional.ofNullable(finished.get(id))
-        .map(
-            value ->
-                history
-                    .finished(id)
-                    .or(() -> committed(id))
-                    .orElseGet(() -> new JobRow(id, value).job()));
+    return finished.get(id) == null ? Optional.empty() : history.finished(id);
   }
 
-  /**
-   * The summary of a job and its row of the history are written in one transaction, but another
-   * node may see the one before the other: the lock waits for the end of that transaction.
-   */
-  private Optional<Job> committed(String id) {
-    try (Transaction tx = rows.begin()) {
-      Optional<Job> found = history.finished(id);
-      tx.commit();
-      return found;
-    }
+  private Optional<Job> summary(String id) {
+    return Optional.ofNullable(finished.get(id)).map(value -> new JobRow(id, value).job());
   }
 
   /**

@@ -11,7 +11,4 @@ interface ChunkWriter {
 
   /** Returns when every row is stored. */
   void flush();
-
-  /** Returns when every row is stored; nothing is written any more. */
-  void close();
 }

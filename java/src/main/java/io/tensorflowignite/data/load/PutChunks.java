@@ -61,11 +61,6 @@ final class PutChunks implements ChunkWriter {
     room.release(MAX_SENT);
   }
 
-  @Override
-  public void close() {
-    flush();
-  }
-
   private void ended(PendingRows memory) {
     memory.done();
     room.release();

@@ -22,9 +22,4 @@ final class PutRows implements ChunkWriter {
   public void flush() {
     // Nothing waits.
   }
-
-  @Override
-  public void close() {
-    // Nothing waits.
-  }
 }

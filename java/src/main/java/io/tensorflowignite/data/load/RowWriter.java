@@ -123,7 +123,7 @@ final class RowWriter {
   /** After an error: returns when no write is pending. */
   void end() {
     try {
-      chunks.close();
+      chunks.flush();
     } finally {
       executor.shutdown();
       pending.forEach(PendingRows::release);

@@ -56,7 +56,7 @@ import net.sf.jsqlparser.statement.select.Select;
 final class ExpressionRules {
   private static final Set<Class<?>> CONDITIONS =
       Set.of(AndExpression.class, OrExpression.class, IsDistinctExpression.class);
-  private static final Set<Class<?>> COMPARISONS =
+  static final Set<Class<?>> COMPARISONS =
       Set.of(
           EqualsTo.class,
           NotEqualsTo.class,

@@ -8,32 +8,18 @@ import net.sf.jsqlparser.expression.CaseExpression;
 import net.sf.jsqlparser.expression.CastExpression;
 import net.sf.jsqlparser.expression.Expression;
 import net.sf.jsqlparser.expression.operators.relational.Between;
-import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
-import net.sf.jsqlparser.expression.operators.relational.GreaterThan;
-import net.sf.jsqlparser.expression.operators.relational.GreaterThanEquals;
 import net.sf.jsqlparser.expression.operators.relational.InExpression;
 import net.sf.jsqlparser.expression.operators.relational.IsDistinctExpression;
-import net.sf.jsqlparser.expression.operators.relational.MinorThan;
-import net.sf.jsqlparser.expression.operators.relational.MinorThanEquals;
-import net.sf.jsqlparser.expression.operators.relational.NotEqualsTo;
 
 /**
  * Which parts of an expression depend on the node's time zone: SQL reads and writes the day and the
  * time of an instant in that zone.
  */
 final class ZoneRules {
-  private static final Set<Class<?>> COMPARISONS =
-      Set.of(
-          EqualsTo.class,
-          NotEqualsTo.class,
-          GreaterThan.class,
-          GreaterThanEquals.class,
-          MinorThan.class,
-          MinorThanEquals.class,
-          IsDistinctExpression.class,
-          Between.class,
-          InExpression.class,
-          CaseExpression.class);
+  /** What compares instants besides {@link ExpressionRules#COMPARISONS}. */
+  private static final Set<Class<?>> FURTHER_COMPARISONS =
+      Set.of(IsDistinctExpression.class, Between.class, InExpression.class, CaseExpression.class);
+
   private static final Set<String> PARSERS = Set.of("PARSEDATETIME", "TO_DATE", "TO_TIMESTAMP");
   private static final Set<String> AGGREGATES = Set.of("COUNT", "MIN", "MAX");
 
@@ -54,8 +40,11 @@ final class ZoneRules {
     if (AGGREGATES.contains(name) || operands.stream().noneMatch(Operand::isInstant)) {
       return false;
     }
-    return !COMPARISONS.contains(part.getClass())
-        || !operands.stream().allMatch(ZoneRules::isInstant);
+    return !compares(part.getClass()) || !operands.stream().allMatch(ZoneRules::isInstant);
+  }
+
+  private static boolean compares(Class<?> part) {
+    return ExpressionRules.COMPARISONS.contains(part) || FURTHER_COMPARISONS.contains(part);
   }
 
   private static boolean makesTime(CastExpression cast) {
