@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ParameterServer,
         Restart,
         Rounds,
+        Strategy,
         Timeouts,
         Workers,
     )
@@ -68,6 +69,7 @@ __all__ = [
     "ParameterServer",
     "Restart",
     "Rounds",
+    "Strategy",
     "Timeouts",
     "Workers",
     "__version__",
@@ -102,6 +104,7 @@ _NAMES = {
             "ParameterServer",
             "Restart",
             "Rounds",
+            "Strategy",
             "Timeouts",
             "Workers",
         ),

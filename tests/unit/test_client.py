@@ -213,6 +213,7 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"priority": 0.5}, "priority is 0.5, a float. It is a whole number"),
         ({"strategy": "solo"}, r"strategy\.kind 'solo' does not exist. It is one of multi-worker-mirrored"),
         ({"workers": {"per_node": 2}}, r"workers is {'per_node': 2}, a dict. It is a tfi\.Workers"),
+        ({"strategy": 3}, r"strategy is 3, a int. It is a tfi\.Strategy"),
         ({"workers": tfi.Workers(per_node=10**11)}, r"workers\.per_node is 100000000000, a int. It is a whole number"),
         ({"workers": tfi.Workers(gpus=1e9)}, r"workers\.gpus is 1000000000.0, a float. It is a whole number"),
         ({"workers": tfi.Workers(gpus=True)}, r"workers\.gpus is True, a bool"),
