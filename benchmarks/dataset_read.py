@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tensorflow as tf
@@ -12,30 +13,44 @@ import tensorflow_ignite as tfi
 from answer import Pass, serve
 from touch import consumed, consumed_in_graph
 
+
+class Way(NamedTuple):
+    """How one contender reads."""
+
+    transport: Literal["shared", "tcp", "flight"]
+    snapshot: bool = False
+
+    def dataset(self, cache: str, address: str, **arguments: Any) -> tf.data.Dataset:
+        """Its dataset."""
+        options = tfi.ReadOptions(transport=self.transport, memory=8 << 30, address=address)
+        return tfi.dataset(cache, snapshot=self.snapshot, options=options, **arguments)
+
+
 WAYS = {
-    "local": {"transport": "shared", "snapshot": False},
-    "later": {"transport": "shared", "snapshot": True, "memory": 8 << 30},
-    "remote": {"transport": "tcp", "snapshot": False},
-    "flight": {"transport": "flight", "snapshot": False},
+    "local": Way(transport="shared"),
+    "later": Way(transport="shared", snapshot=True),
+    "remote": Way(transport="tcp"),
+    "flight": Way(transport="flight"),
 }
 LARGE_LOADS = 100
 
 
-def read_large(cache: str, address: str, **way: object) -> Pass:
+def read_large(cache: str, address: str, way: Way) -> Pass:
     """A pass over one epoch of plain byte[] of one length."""
     schema = {"value": tf.TensorSpec([rows.LARGE_BYTES], tf.uint8)}
-    return _read("value", rows.LARGE_BATCH, 2, cache, address=address, schema=schema, **way)
+    dataset = way.dataset(cache, address, schema=schema).batch(rows.LARGE_BATCH).prefetch(2)
+    return consumed(lambda: dataset, lambda batch: batch["value"])
 
 
-def read_small(cache: str, address: str, **way: object) -> Pass:
+def read_small(cache: str, address: str, way: Way) -> Pass:
     """A pass over one epoch of objects."""
-    return _read("pixels", rows.SMALL_BATCH, 4, cache, address=address, **way)
+    dataset = way.dataset(cache, address).batch(rows.SMALL_BATCH).prefetch(4)
+    return consumed(lambda: dataset, _pixels)
 
 
-def read_small_in_graph(cache: str, address: str, **way: object) -> Pass:
+def read_small_in_graph(cache: str, address: str, way: Way) -> Pass:
     """The same, the loop over its batches being TensorFlow's."""
-    dataset = tfi.dataset(cache, address=address, **way).batch(rows.SMALL_BATCH).prefetch(4)
-    return consumed_in_graph(dataset, _pixels)
+    return consumed_in_graph(way.dataset(cache, address).batch(rows.SMALL_BATCH).prefetch(4), _pixels)
 
 
 def _pixels(batch: dict[str, tf.Tensor]) -> tf.Tensor:
@@ -54,12 +69,6 @@ def loop_over_zeros(count: int, in_graph: bool) -> Pass:
         return seen, size, None
 
     return unchecked
-
-
-def _read(column: str, size: int, prefetch: int, cache: str, **how: object) -> Pass:
-    """In batches as a training would have them."""
-    dataset = tfi.dataset(cache, **how).batch(size).prefetch(prefetch)
-    return consumed(lambda: dataset, lambda batch: batch[column])
 
 
 def load(columns: dict[str, np.ndarray], kind: str, address: str) -> Pass:
@@ -83,15 +92,15 @@ def main() -> None:
     told = options.parse_args()
     passes: dict[str, Pass] = {}
     for name, way in WAYS.items():
-        passes[f"{name}_1mb"] = read_large("large", told.address, **way)
-        passes[f"{name}_small"] = read_small("small", told.address, **way)
-        passes[f"{name}_small_graph"] = read_small_in_graph("small", told.address, **way)
+        passes[f"{name}_1mb"] = read_large("large", told.address, way)
+        passes[f"{name}_small"] = read_small("small", told.address, way)
+        passes[f"{name}_small_graph"] = read_small_in_graph("small", told.address, way)
     passes["loop_small"] = loop_over_zeros(told.small, in_graph=False)
     passes["loop_small_graph"] = loop_over_zeros(told.small, in_graph=True)
     for partitions in told.sweep:
         for kind, read in (("1mb", read_large), ("small", read_small)):
             cache = f"sweep_{kind}_{partitions}"
-            passes[cache] = read(cache, told.address, **WAYS["local"])
+            passes[cache] = read(cache, told.address, WAYS["local"])
     large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, told.large), axis=0)
     pixels, labels = rows.small_rows(told.small)
     passes["load_1mb"] = load({"data": large}, "1mb", told.address)

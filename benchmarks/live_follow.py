@@ -29,7 +29,11 @@ def main() -> None:
     layers = [keras.Input([16]), keras.layers.Dense(64, "relu"), keras.layers.Dense(1)]
     model = keras.Sequential(layers)
     model.compile("sgd", "mse")
-    rows = tfi.dataset(cache, since=tfi.position(cache, address=address), follow=True, address=address)
+    rows = tfi.dataset(
+        cache,
+        options=tfi.ReadOptions(address=address),
+        changes=tfi.Changes(since=tfi.position(cache, options=tfi.ReadOptions(address=address)), follow=True),
+    )
     for batch in rows.batch(BATCH):
         model.train_on_batch(batch["features"].to_tensor(shape=[None, 16]), batch["label"])
         ages = time.time() * 1000 - batch["put_at"].numpy()

@@ -50,8 +50,10 @@ def main() -> None:
     address, rows, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     tfi.load(CACHE, rows_of(np.arange(rows), 0), key="id", backups=1, partitions=PARTITIONS, address=address)
     columns = [f"value_{number}" for number in range(COLUMNS)]
-    fresh = tfi.dataset(CACHE, columns=columns, snapshot=False, address=address).batch(BATCH)
-    kept = tfi.dataset(CACHE, columns=columns, snapshot="refresh", memory="4GB", address=address).batch(BATCH)
+    fresh = tfi.dataset(CACHE, columns=columns, snapshot=False, options=tfi.ReadOptions(address=address)).batch(BATCH)
+    kept = tfi.dataset(
+        CACHE, columns=columns, snapshot="refresh", options=tfi.ReadOptions(memory="4GB", address=address)
+    ).batch(BATCH)
     epoch(kept)
     time.sleep(SETTLED_SECONDS)
     random = np.random.default_rng(0)

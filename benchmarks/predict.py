@@ -191,7 +191,7 @@ class Bulk:
         used = own_seconds([node]) - used
         (predicted,) = filter(None, (_PREDICTED.match(line.text) for line in job.logs()))
         rows, seconds = int(predicted[1].replace(",", "")), float(predicted[2])
-        results = tfi.read_table(into, address=self._place.cluster.address)
+        results = tfi.read_table(into, options=tfi.ReadOptions(address=self._place.cluster.address))
         (scores,) = [column for column in results.columns if column.type.num_fields]
         values = scores.combine_chunks().flatten().to_numpy().reshape(len(results), -1)
         self._check("the job", min(rows, len(results)), int(values.argmax(axis=1).sum()))

@@ -40,6 +40,7 @@ from processes import cpu_seconds
 from read import BUILD, ENVIRONMENT, HERE, PEERS, RAY_PYTHON
 from record import Passes, Samples, machine
 from stock import StockCluster
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.jobs.client import Client, connect
@@ -267,9 +268,7 @@ class Trainings:
         job.remove()
 
     def _plan(self) -> Plan:
-        request = make_request(
-            CACHE, columns=["id"], key=False, partitions=None, address=self._cluster.address, batch_bytes=0
-        )
+        request = make_request(RowArguments(CACHE, columns=["id"], options=ReadOptions(address=self._cluster.address)))
         return make_plan(request)
 
     def _await_owners(self) -> None:

@@ -64,7 +64,9 @@ def main() -> None:
     # Before any thread is started.
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         begin = time.monotonic()
-        columns = numpy_of(tfi.read_table(given.workload, address=given.address), WORKLOADS[given.workload])
+        columns = numpy_of(
+            tfi.read_table(given.workload, options=tfi.ReadOptions(address=given.address)), WORKLOADS[given.workload]
+        )
         if given.format == "npy":
             for name, values in columns.items():
                 np.save(given.folder / f"{name}.npy", values)

@@ -64,7 +64,11 @@ def numbered(features: dict[str, tf.Tensor], course: tf.Tensor) -> tuple[dict[st
 def batches(subset: str, **options: object) -> tf.data.Dataset:
     """Rows of one side of a split by keys, which is the same in each run."""
     return tfi.dataset(
-        context.cache, columns=[*COLUMNS, "course"], label="course", validation_split=0.2, subset=subset, **options
+        context.cache,
+        columns=[*COLUMNS, "course"],
+        label="course",
+        hold_out=tfi.HoldOut(validation_split=0.2, subset=subset),
+        **options,
     )
 
 

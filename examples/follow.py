@@ -36,7 +36,7 @@ def main() -> None:
     position = tfi.position(CACHE)  # now; position.to_json() is a text that a script can keep
     put(1_000, 50)
     put(10, 5)
-    new = tfi.dataset(CACHE, key=True, columns=["x"], since=position)
+    new = tfi.dataset(CACHE, key=True, columns=["x"], changes=tfi.Changes(since=position))
     print("new:", sum(len(batch["x"]) for batch in new.batch(100)), "rows")
 
     model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1, use_bias=False)])
@@ -53,7 +53,7 @@ def main() -> None:
     writer = threading.Thread(target=write)
     writer.start()
     # First what was put after the position, and then what is put: it has no end.
-    rows = tfi.dataset(CACHE, columns=["x", "y"], label="y", since=position, follow=True)
+    rows = tfi.dataset(CACHE, columns=["x", "y"], label="y", changes=tfi.Changes(since=position, follow=True))
     model.fit(rows.batch(64).map(vector), steps_per_epoch=10, epochs=5, verbose=0)
     stop.set()
     writer.join()

@@ -107,7 +107,7 @@ def call_as_everybody(address: str, etl: tfi.Credentials, analyst: tfi.Credentia
         return tfi.load(cache, trips, address=address, credentials=who)
 
     def read(who: tfi.Credentials) -> str:
-        table = tfi.read_table("raw_trips", address=address, credentials=who)
+        table = tfi.read_table("raw_trips", options=tfi.ReadOptions(address=address, credentials=who))
         return f"{table.num_rows} rows"
 
     def write(who: tfi.Credentials) -> str:

@@ -48,7 +48,9 @@ def export(address: str, cache: str, folder: Path) -> float:
     # Before any thread is started.
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         begin = time.monotonic()
-        table = tfi.read_table(cache, columns=[IMAGE], key=True, address=address).combine_chunks()
+        table = tfi.read_table(
+            cache, columns=[IMAGE], key=True, options=tfi.ReadOptions(address=address)
+        ).combine_chunks()
         ids = table["_key"].to_numpy()
         images = table[IMAGE].combine_chunks().flatten().to_numpy().reshape(-1, PIXELS)
         parts = os.cpu_count() or 1

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tensorflow_ignite.data.cache_position import CachePosition
     from tensorflow_ignite.data.dataset import dataset
     from tensorflow_ignite.data.loading.load import load
+    from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions
     from tensorflow_ignite.data.position import position
     from tensorflow_ignite.data.table import read_table
     from tensorflow_ignite.groups import (
@@ -57,16 +58,19 @@ __all__ = [
     "Access",
     "CachePosition",
     "CentralStorage",
+    "Changes",
     "Client",
     "Credentials",
     "Custom",
     "Environment",
     "Evaluator",
+    "HoldOut",
     "JobHandle",
     "Mirrored",
     "MultiWorkerMirrored",
     "One",
     "ParameterServer",
+    "ReadOptions",
     "Restart",
     "Rounds",
     "Strategy",
@@ -110,6 +114,7 @@ _NAMES = {
         ),
         "tensorflow_ignite.groups",
     ),
+    **dict.fromkeys(("Changes", "HoldOut", "ReadOptions"), "tensorflow_ignite.data.options"),
     "batches": "tensorflow_ignite.data.batches",
     "connect": "tensorflow_ignite.jobs.client",
     "dataset": "tensorflow_ignite.data.dataset",

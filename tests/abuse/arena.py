@@ -117,7 +117,7 @@ def start_victim(cluster: LocalCluster, folder: Path) -> Victim:
 
 def ledger(address: str) -> str:
     """A digest of all rows of the victim's cache, whatever their order."""
-    rows = tfi.read_table(CACHE, address=address).sort_by("id").combine_chunks()
+    rows = tfi.read_table(CACHE, options=tfi.ReadOptions(address=address)).sort_by("id").combine_chunks()
     assert rows.num_rows == ROWS
     return hashlib.sha256("".join(map(str, rows.to_pylist())).encode()).hexdigest()
 

@@ -40,7 +40,7 @@ def rows_ports(arena: Arena) -> dict[str, int]:
 
 
 def others_are_served(arena: Arena) -> None:
-    assert tfi.read_table(CACHE, address=arena.address).num_rows > 0
+    assert tfi.read_table(CACHE, options=tfi.ReadOptions(address=arena.address)).num_rows > 0
     with tfi.connect(arena.address) as client:
         assert len(client.nodes()) == len(arena.addresses)
 
@@ -70,7 +70,7 @@ def test_a_thousand_connections_of_one_byte_block_nobody_else(arena: Arena, whos
 
 def test_readers_over_tcp_are_served_beside_silent_connections(arena: Arena) -> None:
     with silent_connections(rows_ports(arena)[arena.address]):
-        assert tfi.read_table(CACHE, transport="tcp", address=arena.address).num_rows > 0
+        assert tfi.read_table(CACHE, options=tfi.ReadOptions(transport="tcp", address=arena.address)).num_rows > 0
         arena.victim.check()
 
 

@@ -29,7 +29,7 @@ def test_nodes_and_data_outlive_a_full_disk(arena: Arena, disk: Path) -> None:
     with arena.cache("diskless"), full(disk):
         # A type of rows that no node has met.
         tfi.load("diskless", {"never_met": np.arange(10)}, partitions=8, address=arena.address)
-        assert tfi.read_table("diskless", address=arena.address).num_rows == 10
+        assert tfi.read_table("diskless", options=tfi.ReadOptions(address=arena.address)).num_rows == 10
         with files.open_writer("/diskless") as writer:
             writer.write(b"x")
         files.remove("/diskless")

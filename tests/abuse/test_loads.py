@@ -71,7 +71,7 @@ def test_a_loader_that_is_killed_or_frozen_leaves_no_cache(arena: Arena, ending:
         loader.send_signal(ending)
         if ending == signal.SIGSTOP:
             arena.victim.check()
-            assert tfi.read_table("abandoned", address=arena.address).num_rows > 0
+            assert tfi.read_table("abandoned", options=tfi.ReadOptions(address=arena.address)).num_rows > 0
     finally:
         loader.kill()
         loader.wait()

@@ -33,13 +33,13 @@ _CALLERS = {
 import sys, tensorflow_ignite as tfi
 
 address, cache, where = sys.argv[1:]
-tfi.read_table(cache, where=where, address=address)
+tfi.read_table(cache, where=where, options=tfi.ReadOptions(address=address))
 """,
     "dataset": """
 import sys, tensorflow_ignite as tfi
 
 address, cache, where = sys.argv[1:]
-tfi.dataset(cache, where=where, address=address)
+tfi.dataset(cache, where=where, options=tfi.ReadOptions(address=address))
 """,
     "count": """
 import sys, pyarrow.flight as flight
@@ -84,7 +84,7 @@ def slow_callers(arena: Arena, slow: str, purpose: str) -> Iterator[None]:
             caller.wait()
     await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
     # Those that waited for their turns have left too.
-    assert tfi.read_table(slow, where="value = 'b'", address=arena.address).num_rows == 0
+    assert tfi.read_table(slow, where="value = 'b'", options=tfi.ReadOptions(address=arena.address)).num_rows == 0
 
 
 @pytest.mark.parametrize("purpose", ["read", "count"])
@@ -95,8 +95,10 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
         time.sleep(3)
         if purpose == "count":
             # Its rows are not counted.
-            assert tfi.read_table(slow, where="value = 'b'", address=arena.address).num_rows == 0
-        assert tfi.read_table(slow, address=arena.address).num_rows == ROWS
+            assert (
+                tfi.read_table(slow, where="value = 'b'", options=tfi.ReadOptions(address=arena.address)).num_rows == 0
+            )
+        assert tfi.read_table(slow, options=tfi.ReadOptions(address=arena.address)).num_rows == ROWS
         with tfi.connect(arena.address) as client:
             assert len(client.nodes()) == len(arena.addresses)
         arena.victim.check()
@@ -104,7 +106,8 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
 
 def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena, slow: str) -> None:
     with ThreadPoolExecutor(CALLERS) as threads:
-        readers = [threads.submit(tfi.read_table, slow, where=WHERE, address=arena.address) for _ in range(CALLERS)]
+        options = tfi.ReadOptions(address=arena.address)
+        readers = [threads.submit(tfi.read_table, slow, where=WHERE, options=options) for _ in range(CALLERS)]
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
         with thin(arena.cluster.nodes[0]) as client:
             client.get_cache(slow).destroy()
@@ -138,4 +141,4 @@ def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena, slow:
             for stream in [read(ticket, timeout=3) for _ in range(LEAVING)]:
                 assert stream.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
         await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
-        assert tfi.read_table(slow, address=arena.address).num_rows == ROWS
+        assert tfi.read_table(slow, options=tfi.ReadOptions(address=arena.address)).num_rows == ROWS

@@ -40,7 +40,10 @@ def others_are_served(arena: Arena, cache: str) -> None:
     """The victim, and who comes now, over each way."""
     arena.victim.check()
     for transport in ("tcp", "flight"):
-        assert tfi.read_table(cache, transport=transport, address=arena.address).num_rows == BYTES >> 13
+        assert (
+            tfi.read_table(cache, options=tfi.ReadOptions(transport=transport, address=arena.address)).num_rows
+            == BYTES >> 13
+        )
 
 
 def test_a_thousand_flight_streams_that_nobody_reads(arena: Arena, rows: str) -> None:
@@ -114,10 +117,12 @@ def test_a_thousand_streams_of_blocks_that_nobody_reads(arena: Arena) -> None:
 _READER = """
 import sys
 from tensorflow_ignite.data.plan import make_plan
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport.choice import open_stream
 
-request = make_request(sys.argv[2], columns=None, key=False, partitions=None, address=sys.argv[1], batch_bytes=1 << 20)
+options = ReadOptions(address=sys.argv[1], batch_bytes=1 << 20)
+request = make_request(RowArguments(sys.argv[2], options=options))
 plan = make_plan(request)
 streams = [iter(open_stream(endpoint, plan.subject, transport=sys.argv[3])) for endpoint in plan.endpoints]
 for stream in streams:

@@ -124,7 +124,7 @@ class SharedCluster:
     @staticmethod
     def _load(client: tfi.Client) -> None:
         with contextlib.suppress(errors.CacheNotFoundError, errors.DataLossError):
-            rows = tfi.read_table(CACHE, address=client.address).num_rows
+            rows = tfi.read_table(CACHE, options=tfi.ReadOptions(address=client.address)).num_rows
             assert rows == ROWS, f"the cache has {rows} rows instead of {ROWS}, and no loss was reported"
             return
         tfi.load(

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import make_plan
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
@@ -94,7 +95,9 @@ def partition_of(cache: str, partitions: int, address: str) -> dict[int, int]:
     found = {}
     for partition in range(partitions):
         plan = make_plan(
-            make_request(cache, columns=["id"], key=False, partitions=[partition], address=address, batch_bytes=0)
+            make_request(
+                RowArguments(cache, columns=["id"], partitions=[partition], options=ReadOptions(address=address))
+            )
         )
         for endpoint in plan.endpoints:
             for batch in flight.BatchStream(endpoint, plan.subject):

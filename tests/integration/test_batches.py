@@ -76,17 +76,30 @@ def assert_equal(found: Any, expected: Any) -> None:
         {},
         {"key": True, "label": "even", "uneven": "pad", "shuffle": True, "seed": 5},
         {"columns": ["id", "words", "name"], "label": ["name"], "shuffle": 100, "seed": 7},
-        {"nulls": "mask", "snapshot": "refresh", "batch_bytes": 2048},
-        {"columns": ["pixels", "id"], "snapshot": "frozen", "shuffle": 64, "seed": 3, "transport": "flight"},
-        {"columns": ["id", "name"], "where": "id < ?", "parameters": [400], "transport": "tcp", "uneven": "pad"},
+        {"nulls": "mask", "snapshot": "refresh", "options": {"batch_bytes": 2048}},
+        {
+            "columns": ["pixels", "id"],
+            "snapshot": "frozen",
+            "shuffle": 64,
+            "seed": 3,
+            "options": {"transport": "flight"},
+        },
+        {
+            "columns": ["id", "name"],
+            "where": "id < ?",
+            "parameters": [400],
+            "options": {"transport": "tcp"},
+            "uneven": "pad",
+        },
         {"sql": "SELECT id, id * 2 AS twice FROM Batches WHERE even", "shuffle": True, "seed": 1},
-        {"columns": ["id"], "validation_split": 0.2, "subset": "validation"},
+        {"columns": ["id"], "hold_out": tfi.HoldOut(0.2, "validation")},
     ],
     ids=str,
 )
 def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, options: dict[str, Any]) -> None:
     pytest.importorskip("tensorflow")
-    options = {"nulls": "default", "address": cluster.address, **options}
+    reading = tfi.ReadOptions(address=cluster.address, **options.get("options", {}))
+    options = {"nulls": "default", **options, "options": reading}
     rows, batches = tfi.dataset(cache, **options), tfi.batches(cache, batch_size=96, **options)
     for _ in range(3):
         sizes = []
@@ -102,7 +115,8 @@ def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
     cluster: LocalCluster, cache: str, shuffle: int | None
 ) -> None:
     pytest.importorskip("tensorflow")
-    options: dict[str, Any] = {"nulls": "default", "address": cluster.address, "shuffle": shuffle, "seed": 2}
+    reading = tfi.ReadOptions(address=cluster.address)
+    options: dict[str, Any] = {"nulls": "default", "options": reading, "shuffle": shuffle, "seed": 2}
     batches = tfi.batches(cache, batch_size=96, epochs=3, drop_remainder=True, **options)
     rows = tfi.dataset(cache, **options).repeat(3).batch(96, drop_remainder=True)
     for found, expected in itertools.zip_longest(batches, rows):
@@ -111,7 +125,9 @@ def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
 
 def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluster, cache: str) -> None:
     def made(**options: Any) -> Any:
-        return tfi.batches(cache, columns=["id"], address=cluster.address, shuffle=True, seed=4, **options)
+        return tfi.batches(
+            cache, columns=["id"], shuffle=True, seed=4, options=tfi.ReadOptions(address=cluster.address), **options
+        )
 
     batches, again = made(batch_size=96), made(batch_size=96)
     epochs = [ids(batches) for _ in range(3)]
@@ -127,7 +143,13 @@ def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluste
 
 @pytest.mark.full
 def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(cluster: LocalCluster, cache: str) -> None:
-    batches = tfi.batches(cache, batch_size=10, columns=["id", "pixels"], address=cluster.address, snapshot="frozen")
+    batches = tfi.batches(
+        cache,
+        batch_size=10,
+        columns=["id", "pixels"],
+        snapshot="frozen",
+        options=tfi.ReadOptions(address=cluster.address),
+    )
     kept = [batch for _ in range(3) for batch in batches]
     for batch in kept:
         assert (batch["pixels"] == batch["id"][:, None, None]).all()
@@ -142,7 +164,7 @@ def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(clu
 def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
     cluster: LocalCluster, cache: str
 ) -> None:
-    batches = tfi.batches(cache, batch_size=3, columns=["id"], address=cluster.address)
+    batches = tfi.batches(cache, batch_size=3, columns=["id"], options=tfi.ReadOptions(address=cluster.address))
     for _ in range(3):
         next(iter(batches))
     assert sorted(itertools.chain(*ids(batches))) == list(range(ROWS))
@@ -174,7 +196,14 @@ def test_a_row_comes_once_in_an_epoch_that_goes_on_outside_a_job_after_rows_were
 
 def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: LocalCluster, cache: str) -> None:
     def new() -> Any:
-        return tfi.batches(cache, batch_size=300, columns=["id"], shuffle=True, seed=3, address=cluster.address)
+        return tfi.batches(
+            cache,
+            batch_size=300,
+            columns=["id"],
+            shuffle=True,
+            seed=3,
+            options=tfi.ReadOptions(address=cluster.address),
+        )
 
     first = new()
     ids(first)
@@ -198,7 +227,9 @@ def test_an_epoch_of_a_select_goes_on_by_its_number_of_rows_and_the_log_says_so(
     cluster: LocalCluster, cache: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def new() -> Any:
-        return tfi.batches(CACHE, batch_size=300, sql="SELECT id FROM Batches", address=cluster.address)
+        return tfi.batches(
+            CACHE, batch_size=300, sql="SELECT id FROM Batches", options=tfi.ReadOptions(address=cluster.address)
+        )
 
     first = new()
     used = ids(itertools.islice(first, 2))

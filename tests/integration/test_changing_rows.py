@@ -20,6 +20,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data import identified, pyfunc
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.options import RowArguments
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import moved_partitions
 from tensorflow_ignite.testing import LocalCluster
@@ -33,8 +34,9 @@ class Rows:
     """The ids of epochs, as a graph reads them, and how many rows the nodes have sent."""
 
     def __init__(self, cache: str, address: str, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
-        arguments: dict[str, Any] = {"columns": ["id"], "key": False, "partitions": None, "batch_bytes": 4000}
-        self.request = make_request(cache, address=address, **{**arguments, "snapshot": "refresh", **options})
+        arguments: dict[str, Any] = {"columns": ["id"], "snapshot": "refresh", **options}
+        reading = tfi.ReadOptions(address=address, batch_bytes=4000)
+        self.request = make_request(RowArguments(cache, options=reading, **arguments))
         self.received = 0
         received = identified.IdentifiedStream.__iter__
 

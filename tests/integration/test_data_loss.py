@@ -39,27 +39,34 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
         # A node that joins now knows of the loss too.
         joined = cluster.start_node()
         for address in (kept.address, joined.address):
-            assert tfi.read_table("everywhere", address=address).num_rows == ROWS
+            assert tfi.read_table("everywhere", options=tfi.ReadOptions(address=address)).num_rows == ROWS
             with tfi.connect(address) as client:
                 await_true(lambda client=client: len(client.nodes()) == 2, "there are not two nodes")
-                assert_lost(lambda address=address: tfi.read_table("rows", address=address))
-                assert_lost(lambda address=address: tfi.dataset("rows", address=address))
+                assert_lost(lambda address=address: tfi.read_table("rows", options=tfi.ReadOptions(address=address)))
+                assert_lost(lambda address=address: tfi.dataset("rows", options=tfi.ReadOptions(address=address)))
                 assert_lost(lambda client=client: client.submit(script, cache="rows"))
                 assert_lost(
                     lambda client=client: client.submit(script, cache="everywhere", access=tfi.Access(caches=["rows"]))
                 )
 
         tfi.load("again", rows, if_exists="replace", address=joined.address)
-        assert tfi.read_table("again", address=kept.address).num_rows == ROWS
+        assert tfi.read_table("again", options=tfi.ReadOptions(address=kept.address)).num_rows == ROWS
 
-        left = tfi.read_table("rows", address=joined.address, accept_data_loss=True).num_rows
+        left = tfi.read_table("rows", accept_data_loss=True, options=tfi.ReadOptions(address=joined.address)).num_rows
         assert 0 < left < ROWS
-        assert int(tfi.dataset("rows", address=joined.address, accept_data_loss=True, exact=True).cardinality()) == left
+        assert (
+            int(
+                tfi.dataset(
+                    "rows", accept_data_loss=True, exact=True, options=tfi.ReadOptions(address=joined.address)
+                ).cardinality()
+            )
+            == left
+        )
         with tfi.connect(joined.address) as client:
             client.submit(script, cache="rows", restart=tfi.Restart(allow_data_loss=True)).wait(timeout=120)
-            assert_lost(lambda: tfi.read_table("rows", address=kept.address))
+            assert_lost(lambda: tfi.read_table("rows", options=tfi.ReadOptions(address=kept.address)))
             assert client.accept_data_loss("rows")
-            assert tfi.read_table("rows", address=kept.address).num_rows == left
+            assert tfi.read_table("rows", options=tfi.ReadOptions(address=kept.address)).num_rows == left
             assert client.accept_data_loss("rows") == ()
 
 

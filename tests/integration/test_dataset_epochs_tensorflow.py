@@ -52,7 +52,7 @@ def own(index: int) -> list[int]:
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize("repeat", [None, 2])
 def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: int | None) -> None:
-    dataset = tfi.dataset("numbers", address=cluster.address, batch_bytes=3000, exact=True)
+    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address, batch_bytes=3000))
     rows = dataset if repeat is None else dataset.repeat(repeat)
     # Whatever comes between makes TensorFlow gather single rows; a map would make plain tensors of ragged ones.
     fast, slow = rows.batch(64, drop_remainder=drop), rows.skip(0).batch(64, drop_remainder=drop)
@@ -72,18 +72,20 @@ def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: 
 def test_each_epoch_asks_the_first_of_the_addresses_that_answers(cluster: Cluster) -> None:
     addresses = ",".join(node.address for node in cluster.nodes[:2])
     options: Any = {"columns": ["label"], "partitions": cluster.own(1, "numbers"), "snapshot": False}
-    rows = tfi.dataset("numbers", address=addresses, **options).batch(50)
+    rows = tfi.dataset("numbers", options=tfi.ReadOptions(address=addresses), **options).batch(50)
     assert sorted(labels(rows)) == own(1)
     cluster.nodes[0].shutdown()
     assert sorted(labels(rows)) == own(1)
-    assert sorted(labels(tfi.dataset("numbers", address=addresses, **options).batch(50))) == own(1)
+    assert sorted(
+        labels(tfi.dataset("numbers", options=tfi.ReadOptions(address=addresses), **options).batch(50))
+    ) == own(1)
 
 
 @pytest.mark.full
 def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
     from tensorflow.python.data.experimental.ops import distribute
 
-    rows = tfi.dataset("numbers", columns=["label"], address=cluster.address, exact=True)
+    rows = tfi.dataset("numbers", columns=["label"], exact=True, options=tfi.ReadOptions(address=cluster.address))
     assert rows.batch(250).element_spec["label"] == tf.TensorSpec([250], tf.int32)
     assert sorted(labels(rows.batch(250))) == list(range(ROWS))
     endless = rows.repeat().batch(300)
@@ -96,11 +98,17 @@ def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster
 
 @pytest.mark.full
 def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
-    rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", address=cluster.address)
+    rows = tfi.dataset(
+        "numbers", columns=["pixels", "label"], label="label", options=tfi.ReadOptions(address=cluster.address)
+    )
     assert rows.element_spec == ({"pixels": tf.TensorSpec([3, 4])}, tf.TensorSpec([], tf.int32))
-    _, both = tfi.dataset("numbers", label=["label", "words"], address=cluster.address).element_spec
+    _, both = tfi.dataset(
+        "numbers", label=["label", "words"], options=tfi.ReadOptions(address=cluster.address)
+    ).element_spec
     assert list(both) == ["label", "words"]
-    features, label, weight = tfi.dataset("numbers", label="label", uneven="pad", address=cluster.address).element_spec
+    features, label, weight = tfi.dataset(
+        "numbers", label="label", uneven="pad", options=tfi.ReadOptions(address=cluster.address)
+    ).element_spec
     assert (list(features), label.dtype, weight) == (
         ["pixels", "name", "words", "even"],
         tf.int32,
@@ -114,20 +122,26 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
     history = model.fit(rows.batch(100), epochs=2, verbose=0)
     assert len(history.history["loss"]) == 2
     with pytest.raises(ValueError, match="label='nope' is not among the columns"):
-        tfi.dataset("numbers", columns=["label"], label="nope", address="nobody:1")
+        tfi.dataset("numbers", columns=["label"], label="nope", options=tfi.ReadOptions(address="nobody:1"))
 
 
 @pytest.mark.full
 def test_invalid_arguments_are_refused_before_any_call() -> None:
-    wrong = {"shuffle": 0, "seed": -1, "uneven": "fill", "snapshot": 1, "memory": "much", "nulls": "drop"}
-    for name, value in {**wrong, "transport": "mail", "label": 3}.items():
+    options: dict[str, Any]
+    wrong = {"shuffle": 0, "seed": -1, "uneven": "fill", "snapshot": 1, "nulls": "drop", "label": 3}
+    for name, value in wrong.items():
         with pytest.raises(errors.InvalidRequestError, match=name):
-            tfi.dataset("numbers", address="nobody:1", **{name: value})
+            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1"), **{name: value})
+    for options in ({"memory": "much"}, {"transport": "mail"}):
+        with pytest.raises(errors.InvalidRequestError, match=next(iter(options))):
+            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1", **options))
 
 
 @pytest.mark.full
 def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", columns=["pixels", "label"], snapshot=True, address=cluster.address)
+    dataset = tfi.dataset(
+        "numbers", columns=["pixels", "label"], snapshot=True, options=tfi.ReadOptions(address=cluster.address)
+    )
     first = labels(dataset.batch(100))
     sent = len(cluster.sent)
     assert sent == 8
@@ -145,7 +159,12 @@ def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -
 def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> None:
     def runs(seed: int | None, **options: Any) -> list[list[int]]:
         dataset = tfi.dataset(
-            "numbers", columns=["label"], shuffle=200, seed=seed, address=cluster.address, batch_bytes=200, **options
+            "numbers",
+            columns=["label"],
+            shuffle=200,
+            seed=seed,
+            options=tfi.ReadOptions(address=cluster.address, batch_bytes=200),
+            **options,
         )
         return [labels(dataset.batch(64)) for _ in range(3)]
 
@@ -173,7 +192,9 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
 ) -> None:
     def made(seed: int = 3) -> Any:
         more = {**options, "seed": seed} if "shuffle" in options else options
-        dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=400, **more)
+        dataset = tfi.dataset(
+            "numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address, batch_bytes=400), **more
+        )
         return dataset.repeat(epochs).batch(48)
 
     whole = labels(made())
@@ -197,7 +218,10 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
 def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
     # A window as large as the cache wants all rows before it gives the first.
     dataset, other = (
-        tfi.dataset("numbers", columns=["label"], shuffle=ROWS, seed=3, address=cluster.address) for _ in range(2)
+        tfi.dataset(
+            "numbers", columns=["label"], shuffle=ROWS, seed=3, options=tfi.ReadOptions(address=cluster.address)
+        )
+        for _ in range(2)
     )
     cluster.nodes[2].shutdown()
     with pytest.raises(tf.errors.OpError, match="ConnectionFailedError"):
@@ -271,7 +295,9 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
 def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
     @tf.function
     def total() -> Any:
-        rows = tfi.dataset("numbers", columns=["label"], shuffle=True, snapshot=True, address=cluster.address)
+        rows = tfi.dataset(
+            "numbers", columns=["label"], shuffle=True, snapshot=True, options=tfi.ReadOptions(address=cluster.address)
+        )
         return rows.batch(64).reduce(tf.constant(0), lambda sum_, batch: sum_ + tf.reduce_sum(batch["label"]))
 
     assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
@@ -330,7 +356,7 @@ def test_each_epoch_of_fit_has_the_rows_of_its_time(
                 self.batches.append(0)
 
     write(ROWS_OF_EPOCHS[0])
-    rows = tfi.dataset("rows", label="y", address=cluster.address).batch(10)
+    rows = tfi.dataset("rows", label="y", options=tfi.ReadOptions(address=cluster.address)).batch(10)
     data = rows.map(lambda features, label: (features["x"][:, None], label))
     scope = tf.distribute.MirroredStrategy(["CPU:0"]) if strategy else tf.distribute.get_strategy()
     with scope.scope():

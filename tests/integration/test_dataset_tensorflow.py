@@ -43,7 +43,9 @@ def labels(dataset: Any) -> list[int]:
 
 
 def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", address=cluster.address, key=True, batch_bytes=2048, exact=True)
+    dataset = tfi.dataset(
+        "numbers", key=True, exact=True, options=tfi.ReadOptions(address=cluster.address, batch_bytes=2048)
+    )
     assert int(dataset.cardinality()) == ROWS
     assert dataset.element_spec["pixels"] == tf.TensorSpec([3, 4], tf.float32)
     assert dataset.element_spec["label"] == tf.TensorSpec([], tf.int32)
@@ -56,7 +58,7 @@ def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) ->
         assert row["words"].tolist() == [b"w"] * (number % 3)
     assert sorted(seen) == list(range(ROWS))
     # Lists of any length are ragged in batches; columns come in the requested order.
-    some = tfi.dataset("numbers", columns=["words", "even"], address=cluster.address)
+    some = tfi.dataset("numbers", columns=["words", "even"], options=tfi.ReadOptions(address=cluster.address))
     batch = next(iter(some.batch(50)))
     assert list(batch) == list(some.element_spec) == ["words", "even"]
     assert isinstance(batch["words"], tf.RaggedTensor)
@@ -66,7 +68,7 @@ def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) ->
 def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
     @tf.function
     def total() -> Any:
-        dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address)
+        dataset = tfi.dataset("numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address))
         return dataset.reduce(tf.constant(0), lambda sum_, row: sum_ + row["label"])
 
     assert int(total()) == int(total()) == ROWS * (ROWS - 1) // 2
@@ -75,13 +77,15 @@ def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
 
     model = keras.Sequential([keras.Input([3, 4]), keras.layers.Flatten(), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    rows = tfi.dataset("numbers", address=cluster.address).map(lambda row: (row["pixels"] / ROWS, row["even"]))
+    rows = tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address)).map(
+        lambda row: (row["pixels"] / ROWS, row["even"])
+    )
     history = model.fit(rows.batch(100), epochs=2, verbose=0)
     assert len(history.history["loss"]) == 2
 
 
 def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", address=cluster.address, batch_bytes=512)
+    dataset = tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address, batch_bytes=512))
     kept, cached = list(dataset.batch(7)), dataset.cache()
     list(cached)
     for _ in range(3):
@@ -102,7 +106,9 @@ def test_an_iterator_that_is_dropped_ends_its_streams_and_so_does_one_that_went_
         return bool(tf.zeros([]) == 0) and cluster.wait_for_streams(0, 0.5)
 
     cluster.holds_streams = True
-    dataset = tfi.dataset("numbers", columns=["label"], address=cluster.address, batch_bytes=64).prefetch(2)
+    dataset = tfi.dataset(
+        "numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address, batch_bytes=64)
+    ).prefetch(2)
     iterator = iter(dataset)
     next(iterator)
     assert cluster.wait_for_streams(STREAMS * len(cluster.nodes))
@@ -123,7 +129,8 @@ def test_an_iterator_that_is_dropped_ends_its_streams_and_so_does_one_that_went_
 READ_AHEAD = """
 import sys
 import tensorflow_ignite as tfi
-rows = tfi.dataset("numbers", address=sys.argv[1], batch_bytes=2_000).repeat().batch(5).prefetch(100_000)
+options = tfi.ReadOptions(address=sys.argv[1], batch_bytes=2_000)
+rows = tfi.dataset("numbers", options=options).repeat().batch(5).prefetch(100_000)
 iterators = [iter(rows) for _ in range(3)]
 for iterator in iterators:
     next(iterator)
@@ -144,12 +151,15 @@ def test_an_empty_cache_is_an_empty_dataset_and_rows_that_get_lost_are_an_error_
     cluster: Cluster,
 ) -> None:
     cluster.add("empty", table_of({"x": np.zeros((0, 3), np.float32), "s": np.zeros(0, "U1")}))
-    empty = tfi.dataset("empty", address=cluster.address, exact=True)
+    empty = tfi.dataset("empty", exact=True, options=tfi.ReadOptions(address=cluster.address))
     assert int(empty.cardinality()) == 0
     assert empty.element_spec["x"] == tf.TensorSpec([3], tf.float32)
     assert list(empty) == []
-    assert int(tfi.dataset("numbers", address=cluster.address).cardinality()) == tf.data.UNKNOWN_CARDINALITY
-    dataset = tfi.dataset("numbers", address=cluster.address, exact=True)
+    assert (
+        int(tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address)).cardinality())
+        == tf.data.UNKNOWN_CARDINALITY
+    )
+    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address))
     cluster.missing_rows = 1
     with pytest.raises(tf.errors.OpError, match=r"994 rows arrived, 1000 were expected"):
         list(dataset)
@@ -158,21 +168,23 @@ def test_an_empty_cache_is_an_empty_dataset_and_rows_that_get_lost_are_an_error_
 @pytest.mark.full
 def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster: Cluster) -> None:
     with pytest.raises(errors.CacheNotFoundError, match="cache 'nope' does not exist"):
-        tfi.dataset("nope", address=cluster.address)
+        tfi.dataset("nope", options=tfi.ReadOptions(address=cluster.address))
     with pytest.raises(errors.ColumnNotFoundError, match="no column 'nope'"):
-        tfi.dataset("numbers", columns=["nope"], address=cluster.address)
-    dataset = tfi.dataset("numbers", address=cluster.address, exact=True)
+        tfi.dataset("numbers", columns=["nope"], options=tfi.ReadOptions(address=cluster.address))
+    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address))
     del cluster.caches["numbers"]
     with pytest.raises(tf.errors.OpError, match="cache 'numbers' does not exist"):
         list(dataset)
     cluster.stop()
     with pytest.raises(errors.ConnectionFailedError, match="no node answers"):
-        tfi.dataset("numbers", address=cluster.address)
+        tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address))
 
 
 @pytest.mark.full
 def test_partitions_may_be_chosen(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", columns=["label"], partitions=[1, 2], address=cluster.address, exact=True)
+    dataset = tfi.dataset(
+        "numbers", columns=["label"], partitions=[1, 2], exact=True, options=tfi.ReadOptions(address=cluster.address)
+    )
     assert sorted(labels(dataset)) == [number for number in range(ROWS) if number % 8 in (1, 2)]
     assert int(dataset.cardinality()) == ROWS // 4
 
@@ -197,7 +209,7 @@ def test_in_a_task_the_jobs_cache_is_its_own_partitions_and_any_other_is_whole(
 ) -> None:
     cluster.add("other", table_of({"label": np.arange(10)}))
     task(1)
-    own = tfi.dataset("numbers", columns=["label"], address="ignored:1", exact=True)
+    own = tfi.dataset("numbers", columns=["label"], exact=True, options=tfi.ReadOptions(address="ignored:1"))
     assert sorted(labels(own)) == [number for number in range(ROWS) if number % 8 in (1, 4, 7)]
     assert int(own.cardinality()) == 375
     assert sorted(labels(tfi.dataset("other"))) == list(range(10))

@@ -32,21 +32,24 @@ from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import Position
 from tensorflow_ignite.data.epochs.tensors import Array
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.options import RowArguments
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.testing import LocalCluster
 
 WRITERS = 3
 # A removed row, among versions.
 REMOVED = -1
+FOLLOW = tfi.Changes(follow=True)
 VERSION: Any = GenericObjectMeta("Version", (), {}, schema=OrderedDict(id=LongObject))
 
 
 class Followed:
     """What a graph gets of the changes of a cache."""
 
-    def __init__(self, cache: str, address: str, **options: Any) -> None:
-        arguments: dict[str, Any] = {"columns": ["id"], "key": True, "partitions": None, "batch_bytes": 4000}
-        self.request = make_request(cache, address=address, **{**arguments, "follow": True, **options})
+    def __init__(self, cache: str, address: str, transport: Any = "auto", **arguments: Any) -> None:
+        options = tfi.ReadOptions(address=address, batch_bytes=4000, transport=transport)
+        given = {"columns": ["id"], "key": True, "changes": FOLLOW, **arguments}
+        self.request = make_request(RowArguments(cache, options=options, **given))
         self.text = self.request.to_json().encode()
         self.positions: Array = cache_position.decode(self.request.since)
         self._handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
@@ -95,12 +98,16 @@ def test_all_rows_come_and_then_those_that_are_put(cluster: LocalCluster) -> Non
 @pytest.mark.full
 def test_only_what_is_put_after_a_position_comes(cluster: LocalCluster) -> None:
     cache = made(cluster, "after_position")
-    position = tfi.position(cache, address=cluster.address)
+    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
     assert len(position.partitions) == PARTITIONS
     assert all(one.feed for one in position.partitions)
     put(cluster, cache, {7: 1, 8: 2, ROWS: 3})
-    assert tfi.position(cache, address=cluster.address).changes_since(position) == 3
-    rows = Followed(cache, cluster.address, since=CachePosition.from_json(position.to_json()))
+    assert tfi.position(cache, options=tfi.ReadOptions(address=cluster.address)).changes_since(position) == 3
+    rows = Followed(
+        cache,
+        cluster.address,
+        changes=tfi.Changes(since=CachePosition.from_json(position.to_json()), follow=True),
+    )
     assert sorted(rows.until(3)) == [(7, 1), (8, 2), (ROWS, 3)]
     put(cluster, cache, {9: 4})
     assert rows.until(1) == [(9, 4)]
@@ -110,9 +117,10 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = made(cluster, "epoch_since")
-    position = tfi.position(cache, address=cluster.address)
-    for options in ({}, {"snapshot": ""}, {"snapshot": "frozen"}, {"window": 50, "seed": 2}):
-        rows = Rows(cache, cluster.address, monkeypatch, since=position, **options)
+    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    changes = tfi.Changes(since=position)
+    for options in ({}, {"snapshot": False}, {"snapshot": "frozen"}, {"shuffle": 50, "seed": 2}):
+        rows = Rows(cache, cluster.address, monkeypatch, changes=changes, **options)
         first = {number: number + 1 for number in range(100)}
         put(cluster, cache, first)
         put(cluster, cache, {5: 500})
@@ -124,11 +132,11 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
         rows.close()
         with thin_client(cluster.nodes[0].pid) as client:
             client.get_cache(cache).remove_keys([5, 200])
-        later = Rows(cache, cluster.address, monkeypatch, since=position, snapshot="")
+        later = Rows(cache, cluster.address, monkeypatch, changes=changes, snapshot=False)
         assert sorted(later.epoch()) == sorted(value for key, value in first.items() if key != 5)
         later.close()
         put(cluster, cache, {5: 5, 200: 200})
-        position = tfi.position(cache, address=cluster.address)
+        position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
 
 
 @pytest.mark.full
@@ -139,9 +147,11 @@ def test_removed_rows_come_as_such_if_they_are_requested_and_rows_come_again_aft
     settled = Rows(cache, cluster.address, monkeypatch)
     settle(settled)
     settled.close()
-    position = tfi.position(cache, address=cluster.address)
-    rows = Followed(cache, cluster.address, since=position, deletions=True, nulls="default")
-    without = Followed(cache, cluster.address, since=position)
+    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    rows = Followed(
+        cache, cluster.address, changes=tfi.Changes(since=position, follow=True, deletions=True), nulls="default"
+    )
+    without = Followed(cache, cluster.address, changes=tfi.Changes(since=position, follow=True))
     removed = list(range(0, ROWS, 3))
     with thin_client(cluster.nodes[0].pid) as client:
         client.get_cache(cache).remove_keys(removed)
@@ -162,7 +172,7 @@ def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_s
 ) -> None:
     cache = made(cluster, "unknown_position", 300)
     other = CachePosition(cache, (Position(5, 17),) * PARTITIONS)
-    rows = Rows(cache, cluster.address, monkeypatch, since=other, snapshot="")
+    rows = Rows(cache, cluster.address, monkeypatch, changes=tfi.Changes(since=other), snapshot=False)
     assert sorted(rows.epoch()) == list(range(300))
     assert "are read whole, because their changes since the position are not known" in caplog.text
     rows.close()
@@ -173,7 +183,7 @@ def test_more_changes_than_a_node_remembers_are_read_whole(
     cluster: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = made(cluster, "overrun", 100)
-    rows = Followed(cache, cluster.address, since=tfi.position(cache, address=cluster.address))
+    rows = Followed(cache, cluster.address, since=tfi.position(cache, options=tfi.ReadOptions(address=cluster.address)))
     put(cluster, cache, {0: 1})
     assert rows.until(1) == [(0, 1)]
     # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.
@@ -189,24 +199,27 @@ def test_more_changes_than_a_node_remembers_are_read_whole(
 @pytest.mark.full
 def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     cache, other = made(cluster, "refused", 10), made(cluster, "other_cache", 10)
-    position = tfi.position(other, address=cluster.address)
+    position = tfi.position(other, options=tfi.ReadOptions(address=cluster.address))
     options: dict[str, Any]
     for options, text in (
-        ({"since": position}, "the position of cache 'other_cache' is no position of cache 'refused'"),
+        (
+            {"changes": tfi.Changes(since=position, follow=True)},
+            "the position of cache 'other_cache' is no position of cache 'refused'",
+        ),
         ({"where": "id > 3"}, r"follow=True and where= or sql=.*filter"),
         ({"transport": "thin"}, "transport"),
-        ({"window": 5}, "Shuffle some of them"),
+        ({"shuffle": 5}, "Shuffle some of them"),
         ({"snapshot": "refresh"}, "no later epoch"),
         ({"exact": True}, "Remove exact="),
-        ({"deletions": True}, "needs a rule for nulls"),
-        ({"follow": False, "deletions": True}, "needs a position"),
+        ({"changes": tfi.Changes(follow=True, deletions=True)}, "needs a rule for nulls"),
+        ({"changes": tfi.Changes(deletions=True)}, "needs a position"),
     ):
         with pytest.raises(errors.InvalidRequestError, match=text):
             Followed(cache, cluster.address, **options)
     with pytest.raises(errors.InvalidRequestError, match="is no name of a cache"):
         tfi.position(5)  # type: ignore[arg-type]
     with pytest.raises(errors.CacheNotFoundError):
-        tfi.position("no such cache", address=cluster.address)
+        tfi.position("no such cache", options=tfi.ReadOptions(address=cluster.address))
     with pytest.raises(errors.CacheNotFoundError):
         Followed("no such cache", cluster.address)
 
@@ -298,7 +311,7 @@ def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
     cache = f"ledger_{tmp_path.name}"
     ids = np.arange(10, dtype=np.int64)
     tfi.load(cache, {"key": ids - 100, "id": ids}, key="key", backups=1, partitions=PARTITIONS, address=nodes.address)
-    rows = Followed(cache, nodes.address, deletions=True, nulls="default")
+    rows = Followed(cache, nodes.address, changes=tfi.Changes(follow=True, deletions=True), nulls="default")
     changes = [nodes.start_node, lambda: nodes.kill_node(nodes.nodes[-1]), nodes.start_node]
     with contextlib.ExitStack() as clients, ThreadPoolExecutor(1) as changing:
         connected = [clients.enter_context(thin_client(nodes.nodes[0].pid)) for _ in range(WRITERS)]
@@ -336,11 +349,12 @@ def test_a_process_that_was_forked_after_a_call_is_told_so_and_ends_as_any_other
     script.write_text(
         "import os, sys\n"
         "import tensorflow_ignite as tfi\n"
-        f"tfi.position({cache!r}, address={cluster.address!r})\n"
+        f"options = tfi.ReadOptions(address={cluster.address!r})\n"
+        f"tfi.position({cache!r}, options=options)\n"
         "child = os.fork()\n"
         "if not child:\n"
         "    try:\n"
-        f"        tfi.read_table({cache!r}, address={cluster.address!r})\n"
+        f"        tfi.read_table({cache!r}, options=options)\n"
         "    except tfi.errors.InvalidRequestError as error:\n"
         "        print('was forked' in str(error), flush=True)\n"
         "    sys.exit()\n"

@@ -26,7 +26,9 @@ ROWS = 500
 
 def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCluster, tmp_path: Path) -> None:
     cache = made(cluster, "tensors", ROWS)
-    dataset = tfi.dataset(cache, columns=["id"], follow=True, address=cluster.address)
+    dataset = tfi.dataset(
+        cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), changes=tfi.Changes(follow=True)
+    )
     assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
     batches = iter(dataset.batch(100))
     found = [next(batches)["id"].numpy() for _ in range(5)]
@@ -36,7 +38,11 @@ def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCl
     assert sorted(next(batches)["id"].numpy()) == list(range(1_000, 1_100))
     del batches
     # As another process does, with a dataset of its own.
-    again = iter(tfi.dataset(cache, columns=["id"], follow=True, address=cluster.address).batch(100))
+    again = iter(
+        tfi.dataset(
+            cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), changes=tfi.Changes(follow=True)
+        ).batch(100)
+    )
     tf.train.Checkpoint(iterator=again).restore(path)
     assert sorted(next(again)["id"].numpy()) == list(range(1_000, 1_100))
 
@@ -44,9 +50,15 @@ def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCl
 def test_fit_trains_on_rows_as_they_are_put(cluster: LocalCluster) -> None:
     cache = made(cluster, "fitted", ROWS)
     keras = pytest.importorskip("keras")
-    position = tfi.position(cache, address=cluster.address)
+    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
     put(cluster, cache, {key: key for key in range(96)})
-    rows = tfi.dataset(cache, columns=["id", "text"], label="id", since=position, follow=True, address=cluster.address)
+    rows = tfi.dataset(
+        cache,
+        columns=["id", "text"],
+        label="id",
+        options=tfi.ReadOptions(address=cluster.address),
+        changes=tfi.Changes(since=position, follow=True),
+    )
     model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
     batches = rows.batch(32).map(lambda features, label: (tf.cast(label, tf.float32)[:, None] / 1e6, label))
@@ -90,7 +102,9 @@ def test_ctrl_c_ends_a_wait_for_rows(cluster: LocalCluster, tmp_path: Path, read
     script = tmp_path / "script.py"
     script.write_text(
         "import tensorflow_ignite as tfi\n"
-        f"rows = tfi.dataset({cache!r}, columns=['id'], follow=True, address={cluster.address!r}).batch(5)\n{reads}"
+        f"options = tfi.ReadOptions(address={cluster.address!r})\n"
+        f"rows = tfi.dataset({cache!r}, columns=['id'], changes=tfi.Changes(follow=True), options=options).batch(5)\n"
+        f"{reads}"
     )
     with subprocess.Popen(
         [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

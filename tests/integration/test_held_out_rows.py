@@ -31,13 +31,13 @@ def put(cluster: LocalCluster, cache: str, keys: range) -> None:
 
 def ids(cluster: LocalCluster, cache: str, **options: Any) -> list[int]:
     """The ids of an epoch, sorted."""
-    rows = tfi.dataset(cache, columns=["id"], address=cluster.address, **options)
+    rows = tfi.dataset(cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), **options)
     return sorted(int(number) for batch in rows.batch(100) for number in batch["id"])
 
 
 def subset(cluster: LocalCluster, cache: str, name: Any, **options: Any) -> list[int]:
     """The ids of one side of a split."""
-    return ids(cluster, cache, validation_split=0.1, subset=name, **options)
+    return ids(cluster, cache, hold_out=tfi.HoldOut(0.1, name), **options)
 
 
 def test_a_row_keeps_its_side_whatever_happens_to_it_and_to_the_cache(cluster: LocalCluster) -> None:
@@ -47,10 +47,10 @@ def test_a_row_keeps_its_side_whatever_happens_to_it_and_to_the_cache(cluster: L
     assert len(validation) == pytest.approx(ROWS / 10, rel=0.3)
     assert subset(cluster, made(cluster, "other_split", partitions=7), "validation") == validation
     assert subset(cluster, cache, "training", snapshot="refresh", shuffle=True) == training
-    since = tfi.position(cache, address=cluster.address)
+    since = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
     put(cluster, cache, range(0, ROWS, 2))
     changed = [1_000_000 + number for number in validation if number % 2 == 0]
-    assert subset(cluster, cache, "validation", since=since) == changed
+    assert subset(cluster, cache, "validation", changes=tfi.Changes(since=since)) == changed
     assert len(subset(cluster, cache, "training")) == len(training)
 
 
@@ -58,18 +58,18 @@ def test_a_sample_of_old_rows_comes_with_the_new_ones_and_differs_from_dataset_t
     cluster: LocalCluster,
 ) -> None:
     cache = made(cluster, "replayed")
-    since = tfi.position(cache, address=cluster.address)
-    assert ids(cluster, cache, since=since, replay=0.5) == []
+    since = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    assert ids(cluster, cache, changes=tfi.Changes(since=since, replay=0.5)) == []
     put(cluster, cache, range(ROWS, ROWS + 100))
     samples = []
     for _ in range(2):
-        found = ids(cluster, cache, since=since, replay=0.5)
+        found = ids(cluster, cache, changes=tfi.Changes(since=since, replay=0.5))
         assert len(found) == len(set(found))
         samples.append({number for number in found if number < 1_000_000})
         assert len(found) - len(samples[-1]) == 100
         assert len(samples[-1]) == pytest.approx(100, rel=0.5)
     assert samples[0] != samples[1]
     held_out = set(subset(cluster, cache, "validation"))
-    found = subset(cluster, cache, "training", since=since, replay=0.9)
+    found = subset(cluster, cache, "training", changes=tfi.Changes(since=since, replay=0.9))
     assert not set(found) & held_out
     assert sum(number < 1_000_000 for number in found) == pytest.approx(9 * 90, rel=0.3)

@@ -12,6 +12,7 @@ from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, await_files, environment, par
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import make_plan
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.spec import Job
@@ -95,7 +96,9 @@ def test_a_job_that_ignores_joining_nodes_reads_its_partitions_where_they_have_m
 ) -> None:
     cache, partitions = f"moved_{tmp_path.name}", PARTITIONS
     tfi.load(cache, {"id": np.arange(ROWS)}, backups=1, partitions=partitions, address=nodes.address)
-    asked = make_request(cache, columns=["id"], key=False, partitions="all", address=nodes.address, batch_bytes=0)
+    asked = make_request(
+        RowArguments(cache, columns=["id"], partitions="all", options=ReadOptions(address=nodes.address))
+    )
     with tfi.connect(nodes.address) as client:
         handle = client.submit(
             SCRIPTS / "read_ids.py",

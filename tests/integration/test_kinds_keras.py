@@ -108,8 +108,8 @@ def test_callbacks_take_part_in_fit_and_other_rows_validate_and_are_evaluated_an
     cluster: LocalCluster, cell: Cell
 ) -> None:
     other = rows(1, OTHER_ROWS)
-    options: dict[str, Any] = {"validation_split": 0.25, "subset": "validation", "address": cluster.address}
-    batches = [*tfi.dataset(TRAINING, columns=["x", "y"], **options).batch(ROWS)]
+    options, hold_out = tfi.ReadOptions(address=cluster.address), tfi.HoldOut(0.25, "validation")
+    batches = [*tfi.dataset(TRAINING, columns=["x", "y"], hold_out=hold_out, options=options).batch(ROWS)]
     held_out = {name: np.concatenate([batch[name].numpy() for batch in batches]) for name in ("x", "y")}
     assert 0.15 * ROWS < len(held_out["x"]) < 0.35 * ROWS
     for found in cell.each("callbacks_and_evaluation"):
@@ -179,7 +179,11 @@ def test_the_losses_of_three_workers_are_those_of_one_process_with_the_union_of_
     shares = []
     for task in cell.job.attempt.tasks:
         own = tfi.dataset(
-            TRAINING, columns=["x", "y"], label="y", partitions=list(task.partitions), address=cluster.address
+            TRAINING,
+            columns=["x", "y"],
+            label="y",
+            partitions=list(task.partitions),
+            options=tfi.ReadOptions(address=cluster.address),
         )
         batches = [*own.batch(BATCH // 3).take(STEPS * EPOCHS)]
         shares.append((np.stack([x["x"] for x, _ in batches]), np.stack([y for _, y in batches])))

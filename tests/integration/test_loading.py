@@ -234,7 +234,9 @@ def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: 
 def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> None:
     values = [bytes(8 * MIB)] * 30 + [b"x"] * 300_000
     tfi.load("unequal", {"value": values}, partitions=8, address=cluster.address)
-    lengths = pc.binary_length(tfi.read_table("unequal", address=cluster.address).column("value"))
+    lengths = pc.binary_length(
+        tfi.read_table("unequal", options=tfi.ReadOptions(address=cluster.address)).column("value")
+    )
     assert pc.sum(lengths).as_py() == 30 * 8 * MIB + 300_000
 
 
@@ -248,7 +250,7 @@ def test_an_error_of_the_progress_after_the_last_row_leaves_a_whole_cache(cluste
     columns = {"x": np.arange(20_000)}
     with pytest.raises(RuntimeError, match="after the last row"):
         tfi.load("whole", columns, progress=refuse, partitions=PARTITIONS, address=cluster.address)
-    assert tfi.read_table("whole", address=cluster.address).num_rows == 20_000
+    assert tfi.read_table("whole", options=tfi.ReadOptions(address=cluster.address)).num_rows == 20_000
 
 
 @pytest.mark.full

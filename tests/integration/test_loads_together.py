@@ -20,7 +20,7 @@ SECONDS_TO_END = 60.0
 READ = """
 import sys
 import tensorflow_ignite as tfi
-keys = tfi.read_table(sys.argv[1], key=True, address=sys.argv[2])["_key"].to_pylist()
+keys = tfi.read_table(sys.argv[1], key=True, options=tfi.ReadOptions(address=sys.argv[2]))["_key"].to_pylist()
 assert set(range(int(sys.argv[3]))) <= set(keys), len(keys)
 """
 
@@ -69,7 +69,7 @@ def test_loads_of_new_and_existing_caches_end_when_a_node_is_killed_and_the_othe
         # Nothing is half-loaded: a cache without copies has lost rows with the node.
         if isinstance(outcomes["single"], TensorFlowIgniteError):
             with pytest.raises(TensorFlowIgniteError, match="single"):
-                tfi.read_table("single", address=address)
+                tfi.read_table("single", options=tfi.ReadOptions(address=address))
 
 
 def _batch(first: int) -> dict[str, np.ndarray]:

@@ -32,10 +32,11 @@ def test_a_table_is_whole_though_an_owner_dies_before_or_while_it_is_read(
     tfi.load(
         cache, {"id": np.arange(ROWS), "x": values}, backups=1, partitions=PARTITIONS, address=nodes.nodes[0].address
     )
+    options = tfi.ReadOptions(transport=transport, address=nodes.nodes[0].address)
     with ThreadPoolExecutor(1) as pool:
         if not delay:
             nodes.kill_node(nodes.nodes[2])
-        read = pool.submit(tfi.read_table, cache, transport=transport, address=nodes.nodes[0].address)
+        read = pool.submit(tfi.read_table, cache, options=options)
         if delay:
             time.sleep(delay)
             nodes.kill_node(nodes.nodes[2])
@@ -47,7 +48,7 @@ def test_a_table_is_whole_though_an_owner_dies_before_or_while_it_is_read(
 
 def test_an_epoch_begins_though_an_owner_has_just_died(nodes: LocalCluster) -> None:
     tfi.load("epoch_of_dead", {"id": np.arange(ROWS)}, backups=1, partitions=PARTITIONS, address=nodes.nodes[0].address)
-    rows = tfi.batches("epoch_of_dead", batch_size=100, address=nodes.nodes[0].address)
+    rows = tfi.batches("epoch_of_dead", batch_size=100, options=tfi.ReadOptions(address=nodes.nodes[0].address))
     nodes.kill_node(nodes.nodes[2])
     assert sorted(number for batch in rows for number in batch["id"].tolist()) == list(range(ROWS))
 

@@ -14,6 +14,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
+from tensorflow_ignite.data.options import ReadOptions, RowArguments  # noqa: E402
 from tensorflow_ignite.data.plan import make_plan  # noqa: E402
 from tensorflow_ignite.data.request import make_request  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
@@ -29,7 +30,7 @@ SECONDS = patiently(180.0)
 
 def owners(cache: str, address: str) -> set[str]:
     """The addresses of the nodes that have primary partitions."""
-    asked = make_request(cache, columns=["id"], key=False, partitions="all", address=address, batch_bytes=0)
+    asked = make_request(RowArguments(cache, columns=["id"], partitions="all", options=ReadOptions(address=address)))
     return {endpoint.address for endpoint in make_plan(asked).endpoints}
 
 
@@ -39,7 +40,9 @@ def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, trans
     ids = np.arange(ROWS)
     pixels = np.broadcast_to((ids % 251).astype(np.uint8)[:, None], (ROWS, WIDTH))
     tfi.load(cache, {"id": ids, "pixels": pixels}, backups=1, partitions=PARTITIONS, address=nodes.address)
-    dataset = tfi.dataset(cache, address=nodes.address, transport=transport, batch_bytes=1 << 20).batch(50)
+    dataset = tfi.dataset(
+        cache, options=tfi.ReadOptions(address=nodes.address, transport=transport, batch_bytes=1 << 20)
+    ).batch(50)
     batches = iter(dataset)
     found = [next(batches)]
     nodes.start_node()
@@ -62,7 +65,7 @@ def test_joined_tables_have_all_rows_or_are_an_error_while_their_partitions_move
     )
 
     def read() -> list[tuple[int, int, int]]:
-        table = tfi.read_table("paid", sql=select, address=nodes.address)
+        table = tfi.read_table("paid", sql=select, options=tfi.ReadOptions(address=nodes.address))
         return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     expected = [(number, number, 20) for number in range(100)]

@@ -40,14 +40,14 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             remedy = f"Start these nodes, whose disks have the rows, and they are read again: {name} at "
             await_job(job, lambda job: remedy in job.waiting_for)
             with pytest.raises(DataLossError) as lost:
-                tfi.read_table("rows", address=cluster.address)
+                tfi.read_table("rows", options=tfi.ReadOptions(address=cluster.address))
             assert remedy in str(lost.value)
             assert f"node {name} at " in cli("nodes", address=cluster.address).stdout
 
             [last] = cluster.restart_nodes(last)
             await_job(job, lambda job: job.state == "running" and len(job.attempts) == 2)
         for address in cluster.addresses:
-            assert tfi.read_table("rows", address=address).num_rows == ROWS
+            assert tfi.read_table("rows", options=tfi.ReadOptions(address=address)).num_rows == ROWS
 
         whole = cluster.nodes
         for node in whole:
@@ -64,13 +64,13 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             assert f"2 of the 3 nodes of its baseline are here, without {name} at " in error
             assert "control.sh --set-state ACTIVE" in error
         with pytest.raises(ClusterNotActiveError):
-            tfi.read_table("rows", address=address)
+            tfi.read_table("rows", options=tfi.ReadOptions(address=address))
         found = cli("doctor", "--only", "cluster", address=address).stdout
         assert f"without {name} at " in " ".join(found.split())
 
         cluster.restart_nodes(away)
         for address in cluster.addresses:
-            assert tfi.read_table("rows", address=address).num_rows == ROWS
+            assert tfi.read_table("rows", options=tfi.ReadOptions(address=address)).num_rows == ROWS
         hold.unlink()
         with tfi.connect(cluster.address) as client:
             done = client.job(job.id).wait(LIMIT)

@@ -72,7 +72,7 @@ def script(folder: Path, text: str = TWICE, name: str = "score.py") -> Path:
 
 
 def results(cache: str, address: str, **options: Any) -> pa.Table:
-    return tfi.read_table(cache, key=True, address=address, **options).sort_by("_key")
+    return tfi.read_table(cache, key=True, options=tfi.ReadOptions(address=address), **options).sort_by("_key")
 
 
 def numbered(name: str, address: str, rows: int = ROWS, **options: Any) -> str:
@@ -109,7 +109,7 @@ def test_results_are_those_of_the_model_by_key_and_sql_joins_them_with_the_rows(
         IMAGES,
         sql="SELECT i.id, i.label AS label, o.label AS kept FROM ImagesToPredict i JOIN DigitsScored o "
         "ON o.id = i.id WHERE i.label < 3",
-        address=client.address,
+        options=tfi.ReadOptions(address=client.address),
     )
     assert joined.num_rows == (images["label"] < 3).sum()
     assert joined["label"].to_pylist() == joined["kept"].to_pylist()
@@ -164,7 +164,13 @@ def test_results_have_the_keys_of_the_rows_and_are_beside_them(
         """Each key with its value and its partition."""
         found = {}
         for partition in range(options["partitions"]):
-            table = tfi.read_table(cache, key=True, columns=[column], partitions=[partition], address=client.address)
+            table = tfi.read_table(
+                cache,
+                key=True,
+                columns=[column],
+                partitions=[partition],
+                options=tfi.ReadOptions(address=client.address),
+            )
             keys = map(str, table["_key"].to_pylist())
             found.update(zip(keys, ((value, partition) for value in table[column].to_pylist()), strict=True))
         return found
@@ -217,7 +223,7 @@ def test_results_of_a_table_of_sql_have_its_keys_and_are_joined_by_them(
         joined = tfi.read_table(
             cache,
             sql=f"SELECT r.price, p.twice FROM {table} r JOIN Priced{table.lower()} p ON {condition}",
-            address=client.address,
+            options=tfi.ReadOptions(address=client.address),
         )
         assert joined.num_rows == count
 

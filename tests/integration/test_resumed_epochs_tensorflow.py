@@ -137,7 +137,7 @@ BY_ONE: dict[str, dict[str, Any]] = {
     "small-windows": {"reading": {**SINGLE, "shuffle": 17}},
     "no-seed": {"reading": {"shuffle": True}},
     "condition": {"reading": {**SINGLE, "where": "x >= 0"}},
-    "held-out": {"reading": {**SINGLE, "validation_split": 0.3, "subset": "training"}},
+    "held-out": {"reading": {**SINGLE, "hold_out": [0.3, "training"]}},
     "exact": {"reading": {**SINGLE, "exact": True}},
     "exact-tf_keras": {"reading": {**SINGLE, "exact": True}, "keras": "tf_keras"},
     "other-methods": {"reading": SINGLE, "filters": True},

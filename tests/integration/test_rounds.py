@@ -35,7 +35,12 @@ def put(nodes: LocalCluster, cache: str, ids: range, **options: object) -> set[i
 
 def held_out(nodes: LocalCluster, cache: str) -> set[int]:
     """The ids of the rows that no round may train on."""
-    rows = tfi.dataset(cache, columns=["id"], validation_split=SPLIT, subset="validation", address=nodes.addresses[0])
+    rows = tfi.dataset(
+        cache,
+        columns=["id"],
+        options=tfi.ReadOptions(address=nodes.addresses[0]),
+        hold_out=tfi.HoldOut(validation_split=SPLIT, subset="validation"),
+    )
     return {int(row["id"]) for row in rows}
 
 

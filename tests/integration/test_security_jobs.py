@@ -69,7 +69,9 @@ def test_a_task_opens_what_its_job_names_and_nothing_else_while_it_runs(secured:
             "submit": "PermissionDeniedError",
         }
         with pytest.raises(errors.UnauthenticatedError):
-            tfi.read_table("own", address=secured.cluster.address, credentials=secured.who(secret))
+            tfi.read_table(
+                "own", options=tfi.ReadOptions(address=secured.cluster.address, credentials=secured.who(secret))
+            )
     with Files.at((secured.cluster.address,), credentials=secured.who(token("alice"))).open_reader(
         f"/jobs/{job.id}/checkpoints/of-1"
     ) as reader:
@@ -123,9 +125,9 @@ def test_rules_decide_which_callers_submit_watch_and_read(secured: Secured) -> N
         assert len(client.nodes()) == 2
         with pytest.raises(errors.PermissionDeniedError, match="bob"):
             client.submit(SCRIPT, cache="own", access=tfi.Access(allow_plaintext=True))
-    assert tfi.read_table("own", address=address, credentials=bob).num_rows == 40
+    assert tfi.read_table("own", options=tfi.ReadOptions(address=address, credentials=bob)).num_rows == 40
     with pytest.raises(errors.PermissionDeniedError, match="salaries"):
-        tfi.read_table("salaries", address=address, credentials=bob)
+        tfi.read_table("salaries", options=tfi.ReadOptions(address=address, credentials=bob))
     with pytest.raises(errors.PermissionDeniedError):
         tfi.load("more", {"x": np.arange(3)}, address=address, credentials=bob)
     with pytest.raises(errors.PermissionDeniedError):
@@ -186,7 +188,12 @@ def test_a_task_that_predicts_reads_its_model_and_writes_into_its_output_cache_a
         for into, arguments in {"lines": {"model": "line"}, "scores": {"script": tmp_path / "score.py"}}.items():
             job = client.predict(cache="own", into=into, restart=tfi.Restart(max_crashes=0), **arguments).wait(LIMIT)
             assert (job.state, job.owner) == ("succeeded", "alice")
-            assert tfi.read_table(into, address=secured.cluster.address, credentials=alice).num_rows == 40
+            assert (
+                tfi.read_table(
+                    into, options=tfi.ReadOptions(address=secured.cluster.address, credentials=alice)
+                ).num_rows
+                == 40
+            )
     with (
         secured.connect("bob") as client,
         pytest.raises(errors.PermissionDeniedError, match="'bob' lacks the permission"),

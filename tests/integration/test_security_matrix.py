@@ -147,7 +147,9 @@ def api(node: Guarded, who: Credentials | None) -> None:
 def data_remote(node: Guarded, who: Credentials | None) -> None:
     """Rows over the network."""
     for transport in ("flight", "auto"):
-        table = tfi.read_table(CACHE, address=node.address, transport=transport, credentials=who)
+        table = tfi.read_table(
+            CACHE, options=tfi.ReadOptions(address=node.address, transport=transport, credentials=who)
+        )
         assert sorted(table["x"].to_pylist()) == list(range(ROWS))
 
 
@@ -175,7 +177,7 @@ def storage(node: Guarded, who: Credentials | None) -> None:
 
 def thin(node: Guarded, who: Credentials | None) -> None:
     """Ignite's own port for clients."""
-    table = tfi.read_table(CACHE, address=node.thin, transport="thin", credentials=who)
+    table = tfi.read_table(CACHE, options=tfi.ReadOptions(address=node.thin, transport="thin", credentials=who))
     assert sorted(table["x"].to_pylist()) == list(range(ROWS))
 
 

@@ -116,7 +116,7 @@ def test_batches_that_are_kept_stay_as_they_were_while_the_reader_goes_on(cluste
 
 @pytest.mark.full
 def test_rows_of_a_dataset_are_right_however_many_are_kept_or_cached(cluster: LocalCluster, images: str) -> None:
-    dataset = tfi.dataset(images, address=cluster.address, batch_bytes=BATCH)
+    dataset = tfi.dataset(images, options=tfi.ReadOptions(address=cluster.address, batch_bytes=BATCH))
     check_rows(list(dataset))
     # Whole batches are tensors over the segments themselves.
     whole = list(dataset.batch(100))
@@ -162,7 +162,7 @@ def test_a_stream_that_is_cancelled_or_dropped_ends_and_the_node_lets_go(cluster
     assert len(list(iterator)) <= batches.SEGMENTS
     for node in cluster.nodes:
         await_unmapped(node.process.pid)
-    for row in tfi.dataset(images, address=cluster.address, batch_bytes=BATCH).take(3):
+    for row in tfi.dataset(images, options=tfi.ReadOptions(address=cluster.address, batch_bytes=BATCH)).take(3):
         assert row["pixels"].shape == [WIDTH]
     gc.collect()
     for node in cluster.nodes:

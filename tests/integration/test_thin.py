@@ -32,6 +32,7 @@ from thin_cluster import ThinNode
 from type_cases import CONTAINERS, FIELDS, NUMBER, at, hints, name_of, numbers, values
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.data.transport.thin import scan
@@ -113,11 +114,11 @@ def test_each_row_arrives_once_whatever_the_cache_and_whichever_nodes_are_asked(
 def test_a_snapshot_is_frozen_unless_it_must_be_refreshed(nodes: list[ThinNode]) -> None:
     with nodes[0].client() as client:
         client.get_or_create_cache("kept").put(1, 2)
-    options: dict[str, Any] = {"columns": None, "key": False, "partitions": None, "batch_bytes": 0, "transport": "thin"}
-    request = make_request("kept", address=nodes[0].address, snapshot="kept", **options)
+    options = ReadOptions(transport="thin", address=nodes[0].address)
+    request = make_request(RowArguments("kept", snapshot=True, options=options))
     assert request.snapshot == "frozen"
     with pytest.raises(errors.InvalidRequestError, match="needs our service"):
-        make_request("kept", address=nodes[0].address, snapshot="refresh", **options)
+        make_request(RowArguments("kept", snapshot="refresh", options=options))
 
 
 def test_keys_that_python_takes_for_equal_are_different_rows(nodes: list[ThinNode]) -> None:

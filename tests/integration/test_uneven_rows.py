@@ -10,6 +10,7 @@ import pytest
 from jobs import LIMIT, SCRIPTS, partition_of, read, workers
 
 import tensorflow_ignite as tfi
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import make_plan
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.kinds import JobKind
@@ -41,7 +42,9 @@ def partitions(cluster: LocalCluster) -> dict[int, int]:
 def none_one_many(cluster: LocalCluster, partitions: dict[int, int]) -> list[int]:
     """The ids of a cache of which one node has no row, one has a single one, and one has many."""
     request = make_request(
-        "ids_of_partitions", columns=["id"], key=False, partitions="all", address=cluster.address, batch_bytes=0
+        RowArguments(
+            "ids_of_partitions", columns=["id"], partitions="all", options=ReadOptions(address=cluster.address)
+        )
     )
     shares = [set(endpoint.command.partitions) for endpoint in make_plan(request).endpoints]
     assert len(shares) == 3

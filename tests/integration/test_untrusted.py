@@ -104,7 +104,7 @@ def test_a_condition_that_would_be_read_for_years_is_refused_at_once(
     cluster: LocalCluster, fuzzed: str, where: str
 ) -> None:
     with pytest.raises(tfi.errors.SqlInvalidError, match="nested"):
-        tfi.read_table(fuzzed, where=where, address=cluster.address)
+        tfi.read_table(fuzzed, where=where, options=tfi.ReadOptions(address=cluster.address))
 
 
 @pytest.mark.full
@@ -112,7 +112,7 @@ def test_conditions_that_make_large_values_are_refused_and_the_node_lives(cluste
     with pytest.raises(
         tfi.errors.SqlInvalidError, match=r"SPACE\(2000000000\) is refused: .* 2,000,000,000 characters"
     ):
-        tfi.read_table(fuzzed, where="LENGTH(SPACE(2000000000)) > 0", address=cluster.address)
+        tfi.read_table(fuzzed, where="LENGTH(SPACE(2000000000)) > 0", options=tfi.ReadOptions(address=cluster.address))
     conditions.prepare(cluster.address)
     answered = conditions.fuzz(cluster.address, 200, 7)
     assert not answered.unclear, answered

@@ -229,7 +229,11 @@ def test_a_job_goes_on_while_each_node_is_stopped_and_started_again(
         figures.add("rolling_restart_longest_pause_seconds", max(pauses(job.attempts)), most=120)
         # Nothing of the nodes that were there before is left, but what they have passed on.
         assert len(client.jobs(limit=2 * sizes.JOBS_OVER)) == sizes.JOBS_OVER + sizes.JOBS_RUNNING + 2
-    ids = tfi.read_table(sizes.WIDE, columns=["id"], address=nodes.address).column("id").to_numpy()
+    ids = (
+        tfi.read_table(sizes.WIDE, columns=["id"], options=tfi.ReadOptions(address=nodes.address))
+        .column("id")
+        .to_numpy()
+    )
     assert np.array_equal(np.sort(ids), np.arange(sizes.ROWS))
 
 

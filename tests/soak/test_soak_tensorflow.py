@@ -24,11 +24,11 @@ WARM_EPOCHS = 50
 # Every so many epochs, one is given up half-way.
 BROKEN_OFF = 10
 BATCH = 256
-WAYS = {
-    "shared": {"transport": "shared", "snapshot": False},
-    "snapshot": {"transport": "shared", "snapshot": True},
-    "tcp": {"transport": "tcp", "snapshot": False},
-    "flight": {"transport": "flight", "snapshot": False},
+WAYS: dict[str, tuple[Any, bool]] = {
+    "shared": ("shared", False),
+    "snapshot": ("shared", True),
+    "tcp": ("tcp", False),
+    "flight": ("flight", False),
 }
 # An epoch is 3 MiB: a hundred and fifty that are kept, or a tenth of them, are far above this.
 TOLERANCE = Footprint(resident_bytes=24 << 20, threads=2, descriptors=2, segments=1)
@@ -50,7 +50,9 @@ def node() -> Iterator[LocalCluster]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_memory_threads_descriptors_and_segments_are_flat(node: LocalCluster, way: str) -> None:
-    dataset = tfi.dataset("soak", address=node.address, **WAYS[way]).batch(BATCH).prefetch(2)
+    transport, snapshot = WAYS[way]
+    options = tfi.ReadOptions(transport=transport, address=node.address)
+    dataset = tfi.dataset("soak", snapshot=snapshot, options=options).batch(BATCH).prefetch(2)
     pids = {"this process": os.getpid(), "the node": node.nodes[0].pid}
     before: dict[str, Footprint] = {}
     for number in range(1, EPOCHS + 1):

@@ -90,7 +90,7 @@ def call(address: str, credentials: tfi.Credentials | None) -> None:
 
 
 def read(address: str, credentials: tfi.Credentials | None) -> None:
-    found = tfi.read_table("c", address=address, credentials=credentials)
+    found = tfi.read_table("c", options=tfi.ReadOptions(address=address, credentials=credentials))
     assert found.equals(TABLE)
 
 

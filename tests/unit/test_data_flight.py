@@ -9,6 +9,7 @@ from pyarrow import flight
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.rows_per_worker import EpochLength
 from tensorflow_ignite.data.epochs.tensor_schema import Column
+from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.request import ALL, ASSIGNED, Request, make_request
 from tensorflow_ignite.data.transport.flight import translate
 
@@ -84,10 +85,12 @@ def test_a_request_survives_its_way_through_a_graph(partitions: str | tuple[int,
         ({"partitions": "some"}, "partition numbers"),
         ({"partitions": [-1]}, "partition numbers"),
         ({"partitions": [1, 1]}, "names a partition twice"),
-        ({"batch_bytes": -1}, "batch_bytes=-1"),
+        ({"options": ReadOptions(batch_bytes=-1)}, "batch_bytes=-1"),
+        ({"options": {"transport": "tcp"}}, r"no tfi\.ReadOptions\. Use options=tfi\.ReadOptions\("),
+        ({"changes": True}, r"changes=True is no tfi\.Changes"),
+        ({"hold_out": 0.1}, r"Use hold_out=tfi\.HoldOut\(0\.1, \"training\"\)"),
     ],
 )
 def test_arguments_are_checked_before_any_call(argument: dict[str, object], text: str) -> None:
-    arguments = {"columns": None, "key": False, "partitions": None, "address": "localhost:1", "batch_bytes": 0}
     with pytest.raises(errors.InvalidRequestError, match=text):
-        make_request("c", **{**arguments, **argument})  # type: ignore[arg-type]
+        make_request(RowArguments("c", **argument))  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ from tensorflow_ignite import errors, task
 from tensorflow_ignite.data import service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION
+from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import ALL, ASSIGNED, make_request
 from tensorflow_ignite.data.transport.flight import Description, Endpoint
@@ -57,8 +58,7 @@ def be(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def plan(cache: str = CACHE, **more: Any) -> tuple[str, Plan]:
-    arguments = {"columns": None, "key": False, "partitions": None, "address": "n:1", "batch_bytes": 0, **more}
-    request = make_request(cache, **arguments)
+    request = make_request(RowArguments(cache, **{"options": ReadOptions(address="n:1"), **more}))
     return str(request.partitions), make_plan(request)
 
 
@@ -71,9 +71,9 @@ def partitions(found: Plan) -> list[int]:
     [
         *itertools.product(("multi-worker-mirrored", "parameter-server", "one", "custom"), (CACHE, TABLE), [{}]),
         ("multi-worker-mirrored", CACHE, {"where": "x > 1"}),
-        ("multi-worker-mirrored", CACHE, {"keys": (0, 2**30)}),
-        ("multi-worker-mirrored", CACHE, {"transport": "thin"}),
-        ("multi-worker-mirrored", CACHE, {"since": CachePosition(CACHE, (NO_POSITION,) * 4)}),
+        ("multi-worker-mirrored", CACHE, {"hold_out": HoldOut(0.25, "validation")}),
+        ("multi-worker-mirrored", CACHE, {"options": ReadOptions(address="n:1", transport="thin")}),
+        ("multi-worker-mirrored", CACHE, {"changes": Changes(since=CachePosition(CACHE, (NO_POSITION,) * 4))}),
     ],
 )
 def test_an_evaluator_reads_all_partitions_of_the_cache_of_its_job(

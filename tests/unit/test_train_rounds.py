@@ -18,6 +18,7 @@ from file_server import FileServer
 from tensorflow_ignite import train
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import Position
+from tensorflow_ignite.data.options import Changes, HoldOut
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.groups import Rounds
 from tensorflow_ignite.models.deployments import Deployments
@@ -295,20 +296,19 @@ def test_rows_of_a_round_are_new_ones_with_a_sample_of_the_others(monkeypatch: p
     Round(1, "trips", None, None, 0.5).training(label="y")
     Round(2, "trips", since, 0.1, 0.5).training(label="y", uneven="drop")
     Round(2, "trips", since, 0.1, 0.5).validation(label="y")
-    held_out = {"validation_split": 0.1, "subset": "validation"}
     assert rows.requests == [
-        {"cache": "trips", "uneven": "pad", "label": "y"},
+        {"cache": "trips", "uneven": "pad", "label": "y", "changes": None, "hold_out": None},
         {
             "cache": "trips",
             "uneven": "drop",
-            "replay": 0.5,
             "label": "y",
-            "since": since,
-            "validation_split": 0.1,
-            "subset": "training",
+            "changes": Changes(since=since, replay=0.5),
+            "hold_out": HoldOut(0.1, "training"),
         },
-        {"cache": "trips", "uneven": "pad", "label": "y", **held_out},
+        {"cache": "trips", "uneven": "pad", "label": "y", "hold_out": HoldOut(0.1, "validation")},
     ]
+    with pytest.raises(InvalidRequestError, match=r"got changes=.* The round itself decides"):
+        Round(1, "trips").training(changes=Changes(since=since))
     with pytest.raises(InvalidRequestError, match=r"rounds\(validation_split=0.1\)"):
         Round(1, "trips").validation()
 

@@ -135,19 +135,17 @@ def read_rate(value: Any) -> str:
     return str(value)
 
 
-def key_range(validation_split: Any, subset: Any) -> tuple[int, int] | None:
-    """The range of hashes of the keys that are read; None: of all keys."""
-    if validation_split is None and subset is None:
-        return None
+def key_range(validation_split: Any, subset: Any) -> tuple[int, int]:
+    """The range of hashes of the keys that are read."""
     if subset not in ("training", "validation"):
         raise InvalidRequestError(
-            f"subset={subset!r} is unknown. validation_split= holds rows out by their keys, and subset= is "
-            '"training" or "validation". Use both arguments, or neither'
+            f'subset={subset!r} is unknown. It is "training" or "validation": on which side of validation_split= the '
+            "rows are. Use one of them"
         )
     if not isinstance(validation_split, float) or not 0 < validation_split < 1:
         raise InvalidRequestError(
             f"validation_split={validation_split!r} is no part of the rows. It is a number between 0 and 1, such as "
-            "0.1, and belongs to subset=. Use such a number"
+            "0.1. Use such a number"
         )
     cut = min(max(1, round(validation_split * KEY_HASHES)), KEY_HASHES - 1)
     return (0, cut) if subset == "validation" else (cut, KEY_HASHES)
@@ -160,7 +158,7 @@ def check_selection(
     if replay and not since:
         raise InvalidRequestError(
             f"replay={replay!r} of cache {cache!r} has no position. Rows that have not changed are those before "
-            "since=, in a dataset with an end. Add since=tfi.position(cache), or leave replay= out"
+            "since=, in a dataset with an end. Add since=tfi.position(cache) to tfi.Changes(...), or leave replay= out"
         )
     name = "validation_split=" if split else "replay="
     problem = ""

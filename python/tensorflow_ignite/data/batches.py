@@ -11,7 +11,6 @@ import numpy as np
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import arguments, resuming
-from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epochs.cutting import ArrayBatch, groups
 from tensorflow_ignite.data.epochs.rows_per_worker import Uneven
@@ -19,6 +18,7 @@ from tensorflow_ignite.data.epochs.tensor_schema import Column, pack
 from tensorflow_ignite.data.epochs.tensors import Array
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments, group
 from tensorflow_ignite.data.request import WEIGHT_COLUMN
 from tensorflow_ignite.data.rows import Rows, requested_rows
 
@@ -162,18 +162,10 @@ def batches(
     on_mismatch: Literal["error", "skip"] = "error",
     uneven: Uneven = "repeat",
     snapshot: Literal["refresh", "frozen"] | bool | None = None,
-    since: CachePosition | str | None = None,
-    deletions: bool = False,
-    replay: float = 0.0,
-    validation_split: float | None = None,
-    subset: Literal["training", "validation"] | None = None,
-    memory: int | str | None = None,
-    transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
-    address: str | None = None,
-    credentials: Any = None,
-    batch_bytes: int = 0,
     accept_data_loss: bool | None = None,
-    read_rate: str | None = None,
+    changes: Changes | None = None,
+    hold_out: HoldOut | None = None,
+    options: ReadOptions | None = None,
 ) -> Batches:
     """The rows of a cache as batches of numpy arrays, for JAX, PyTorch, scikit-learn and others, without TensorFlow.
 
@@ -215,18 +207,10 @@ def batches(
         uneven: As for :func:`tensorflow_ignite.dataset`. With ``"pad"`` batches have a weight for each row, float32: a
             column ``_weight``, or with ``label`` a third component.
         snapshot: As for :func:`tensorflow_ignite.dataset`.
-        since: As for :func:`tensorflow_ignite.dataset`.
-        deletions: As for :func:`tensorflow_ignite.dataset`.
-        replay: As for :func:`tensorflow_ignite.dataset`.
-        validation_split: As for :func:`tensorflow_ignite.dataset`.
-        subset: As for :func:`tensorflow_ignite.dataset`.
-        memory: As for :func:`tensorflow_ignite.dataset`.
-        transport: As for :func:`tensorflow_ignite.dataset`.
-        address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
-        credentials: As for :func:`tensorflow_ignite.dataset`.
-        batch_bytes: As for :func:`tensorflow_ignite.dataset`.
         accept_data_loss: As for :func:`tensorflow_ignite.dataset`.
-        read_rate: As for :func:`tensorflow_ignite.dataset`.
+        changes: Only rows that change: :class:`tensorflow_ignite.Changes`, without ``follow``; None: all rows.
+        hold_out: As for :func:`tensorflow_ignite.dataset`.
+        options: As for :func:`tensorflow_ignite.dataset`.
 
     Returns:
         The batches, of which an iteration reads the rows. Errors of nodes are raised as they are.
@@ -239,33 +223,33 @@ def batches(
     """
     size, number = arguments.batch_size(batch_size), arguments.epochs(epochs)
     drops = bool(arguments.flag("drop_remainder", drop_remainder))
+    changes = group("changes", changes, Changes)
+    if changes is not None and changes.follow:
+        raise errors.InvalidRequestError(
+            f"batches of cache {cache!r} cannot be read with follow=True, since an iteration of batches has an end. "
+            "Use tfi.dataset, or read what was put since a position: changes=tfi.Changes(since=position)"
+        )
     rows = requested_rows(
-        cache,
-        columns=columns,
-        key=key,
-        label=label,
-        schema=schema,
-        where=where,
-        sql=sql,
-        parameters=parameters,
-        partitions=partitions,
-        shuffle=shuffle,
-        seed=seed,
-        nulls=nulls,
-        on_mismatch=on_mismatch,
-        uneven=uneven,
-        snapshot=snapshot,
-        since=since,
-        deletions=deletions,
-        replay=replay,
-        validation_split=validation_split,
-        subset=subset,
-        memory=memory,
-        transport=transport,
-        address=address,
-        credentials=credentials,
-        batch_bytes=batch_bytes,
-        accept_data_loss=accept_data_loss,
-        read_rate=read_rate,
+        RowArguments(
+            cache=cache,
+            columns=columns,
+            key=key,
+            label=label,
+            schema=schema,
+            where=where,
+            sql=sql,
+            parameters=parameters,
+            partitions=partitions,
+            shuffle=shuffle,
+            seed=seed,
+            nulls=nulls,
+            on_mismatch=on_mismatch,
+            uneven=uneven,
+            snapshot=snapshot,
+            accept_data_loss=accept_data_loss,
+            changes=changes,
+            hold_out=hold_out,
+            options=options,
+        )
     )
     return Batches(rows, size, number, drops)

@@ -56,7 +56,7 @@ def check(
         if deletions:
             raise InvalidRequestError(
                 f"deletions=True needs a position for cache {cache!r}: a removed row is one that existed then. Add "
-                f"since=tfi.position(cache), or follow=True"
+                f"since=tfi.position(cache) to tfi.Changes(...), or follow=True"
             )
         return
     name = "follow=True" if follow else "since="

@@ -10,12 +10,12 @@ import tensorflow as tf
 
 from tensorflow_ignite import task
 from tensorflow_ignite.data import cache_position, pyfunc, whole_rows
-from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epochs.rows_per_worker import PADDED, ROWS_OF_NOW, Uneven
 from tensorflow_ignite.data.epochs.tensor_schema import pack, types_of
 from tensorflow_ignite.data.follow.interrupts import interrupts
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
+from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.data.row_dataset import RowDataset
 from tensorflow_ignite.data.rows import Rows, requested_rows
@@ -42,19 +42,10 @@ def dataset(
     uneven: Uneven = "repeat",
     snapshot: Literal["refresh", "frozen"] | bool | None = None,
     exact: bool = False,
-    since: CachePosition | str | None = None,
-    follow: bool = False,
-    deletions: bool = False,
-    replay: float = 0.0,
-    validation_split: float | None = None,
-    subset: Literal["training", "validation"] | None = None,
-    memory: int | str | None = None,
-    transport: Literal["auto", "shared", "tcp", "flight", "thin"] = "auto",
-    address: str | None = None,
-    credentials: Any = None,
-    batch_bytes: int = 0,
     accept_data_loss: bool | None = None,
-    read_rate: str | None = None,
+    changes: Changes | None = None,
+    hold_out: HoldOut | None = None,
+    options: ReadOptions | None = None,
 ) -> tf.data.Dataset:
     """The rows of a cache, one element a row: a dict from column names to tensors.
 
@@ -79,12 +70,13 @@ def dataset(
       of the job's cache begins: it has the same number of rows on each (``uneven``). Rows that are left out come first
       in the next epoch, missing ones are filled, and the worker logs it once. A worker that does not begin the epoch
       within 30 s is counted with the rows of its last one.
-    - ``since=``: an epoch has the rows that were put after a position and still exist, each once, with its present
-      values. The rows of partitions whose changes are not known completely come too; see docs/changing-data.md.
-    - ``follow=True``: an iteration has no end. It has all rows, or with ``since`` those that were put after the
-      position, and then those that are put meanwhile, soon after: each put row comes at least once, and its last value
-      always. An iterator that is restored from a checkpoint continues after the rows that it has had. ``batch(n)``
-      waits for n rows; Ctrl-C ends the wait.
+    - ``changes=tfi.Changes(since=position)``: an epoch has the rows that were put after a position and still exist,
+      each once, with its present values. The rows of partitions whose changes are not known completely come too; see
+      docs/changing-data.md.
+    - ``changes=tfi.Changes(follow=True)``: an iteration has no end. It has all rows, or with ``since`` those that were
+      put after the position, and then those that are put meanwhile, soon after: each put row comes at least once, and
+      its last value always. An iterator that is restored from a checkpoint continues after the rows that it has had.
+      ``batch(n)`` waits for n rows; Ctrl-C ends the wait.
     - ``exact=True``: the rows are counted when the dataset is made, and ``int(dataset.cardinality())`` is that number.
       Outside a job a different number is an error. In a mirrored job each epoch has the number of rows on which the
       workers have agreed at the beginning, and with ``where`` or ``sql`` it is an error if the cache changes meanwhile.
@@ -130,40 +122,16 @@ def dataset(
             are zeros of weight 0. Elements then have a weight, also outside such jobs: a column ``_weight`` of float32,
             or with ``label`` a third component, which ``fit`` takes as sample weights.
         snapshot: ``"refresh"``: cache batches for later epochs, and read what has changed; True is the same, but
-            ``"frozen"`` with ``transport="thin"``.
+            ``"frozen"`` over the thin client port.
             ``"frozen"``: cache batches, and read nothing more. False: read all rows in each epoch. None: ``"refresh"``
             in a job, else False.
         exact: Fix the number of rows when the dataset is made, see above.
-        since: What :func:`tensorflow_ignite.position` has returned, or its text: only rows that were put later.
-        follow: Go on with rows that are put later, without an end.
-        deletions: With ``since`` or ``follow``: rows that were removed come too, with the values that ``nulls`` sets,
-            and True in a column ``_deleted``. Read the key (``key=True``) to know which they are.
-        replay: With ``since``: the part of the rows that have not changed, about, a sample that differs from dataset to
-            dataset; their node chooses them by hashes of their keys. 0.5: as many of them as of those that have
-            changed.
-        validation_split: The part of the rows that is held out, between 0 and 1, by a hash of their keys: a row keeps
-            its side always, whatever its values, also in other caches with the same keys. Needs ``subset``.
-        subset: ``"training"`` or ``"validation"``: on which side of ``validation_split`` the rows are.
-        memory: Bytes that all snapshots of this process may have together, such as ``"2GB"``; the oldest is removed
-            first, and a dataset without memory is read anew each epoch. None: a quarter of the available memory of the
-            machine, divided by the number of workers on this node.
-        transport: How batches travel. ``"auto"``: through memory shared with a node on the same host, else over
-            separate TCP connections, else over Arrow Flight. ``"shared"``, ``"tcp"`` and ``"flight"`` require one of
-            them. ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
-        address: ``host:port[,host:port]`` of any nodes; None: TENSORFLOW_IGNITE_ADDRESS, or IGNITE_DATASET_HOST and
-            IGNITE_DATASET_PORT, or localhost:10820. A task of a job always calls the node of its agent.
-        credentials: Identity of the caller and trusted authorities: :class:`tensorflow_ignite.Credentials`,
-            ``(user, password)``, or a dict with some of username, password, token, certfile, keyfile, key_password,
-            cafile, tls, verify; None: those of the task, of the environment, or of a profile. They never leave this
-            process: a remote worker uses its own. See docs/security.md.
-        batch_bytes: Size in bytes, about, of the batches that travel; 0: 4 MiB for rows of a fixed length below
-            64 KiB, else 8 MiB.
         accept_data_loss: Read the remaining rows if partitions have lost all their copies; otherwise that is a
             DataLossError. None: as the job says (``restart.allow_data_loss``), outside a job False.
-        read_rate: The most that this process reads from each node in a second, for this dataset: ``"200MB"`` or
-            ``"50000rows"``. None: as the job says (``--read-rate``, for all its tasks together), outside a job no
-            limit. In any case reading yields to the application's work on the node, unless the cluster is configured
-            otherwise.
+        changes: Only rows that change: :class:`tensorflow_ignite.Changes`; None: all rows that exist.
+        hold_out: The side of the rows that are held out: :class:`tensorflow_ignite.HoldOut`; None: both sides.
+        options: How rows are read: :class:`tensorflow_ignite.ReadOptions`, with transport, memory, rate, address and
+            credentials.
 
     Returns:
         The dataset. Its cardinality is known with ``exact=True`` alone, and no tf.distribute strategy shards it.
@@ -179,35 +147,28 @@ def dataset(
     # Inside a tf.function AutoGraph would try to rewrite all functions that this function calls, also those of Arrow.
     plain = tf.autograph.experimental.do_not_convert
     rows = plain(requested_rows)(
-        cache,
-        columns=columns,
-        key=key,
-        label=label,
-        schema=schema,
-        where=where,
-        sql=sql,
-        parameters=parameters,
-        partitions=partitions,
-        shuffle=shuffle,
-        seed=seed,
-        nulls=nulls,
-        on_mismatch=on_mismatch,
-        uneven=uneven,
-        snapshot=snapshot,
-        exact=exact,
-        since=since,
-        follow=follow,
-        deletions=deletions,
-        replay=replay,
-        validation_split=validation_split,
-        subset=subset,
-        memory=memory,
-        transport=transport,
-        address=address,
-        credentials=credentials,
-        batch_bytes=batch_bytes,
-        accept_data_loss=accept_data_loss,
-        read_rate=read_rate,
+        RowArguments(
+            cache=cache,
+            columns=columns,
+            key=key,
+            label=label,
+            schema=schema,
+            where=where,
+            sql=sql,
+            parameters=parameters,
+            partitions=partitions,
+            shuffle=shuffle,
+            seed=seed,
+            nulls=nulls,
+            on_mismatch=on_mismatch,
+            uneven=uneven,
+            snapshot=snapshot,
+            exact=exact,
+            accept_data_loss=accept_data_loss,
+            changes=changes,
+            hold_out=hold_out,
+            options=options,
+        )
     )
     pyfunc.register()
     if rows.request.follow:

@@ -1,15 +1,15 @@
-"""The present position of a cache, told by the owners of its partitions."""
+"""The present position of a cache, from the owners of its partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import identified, service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
+from tensorflow_ignite.data.options import ReadOptions, group
 from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
 from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
@@ -21,29 +21,29 @@ WAIT_MILLIS = 10_000
 _NODES = 32
 
 
-def position(cache: str, *, address: str | None = None, credentials: Any = None) -> CachePosition:
-    """The position of a cache now: ``dataset(cache, since=position)`` reads what is put later.
+def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition:
+    """The position of a cache now: ``dataset(cache, changes=Changes(since=position))`` reads what is put later.
 
     The first call for a cache takes about two seconds: its nodes notice changes from then on, until ten minutes after
     the last reader or call.
 
     Args:
         cache: Name of the cache.
-        address: As for :func:`tensorflow_ignite.dataset`.
-        credentials: As for :func:`tensorflow_ignite.dataset`.
+        options: As for :func:`tensorflow_ignite.dataset`; its address and credentials are used.
 
     Raises:
         TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
     if not isinstance(cache, str) or not cache:
         raise errors.InvalidRequestError(f"cache={cache!r} is no name of a cache. Give its name, such as 'trips'")
-    given = net_credentials.from_argument(credentials)
+    options = group("options", options, ReadOptions) or ReadOptions()
+    given = net_credentials.from_argument(options.credentials)
     request = Request(
         cache,
         (),
         False,
         ALL,
-        address,
+        options.address,
         0,
         credentials=net_credentials.store(given),
         accept_data_loss=accepts_data_loss(None),

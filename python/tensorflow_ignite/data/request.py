@@ -9,21 +9,22 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from tensorflow_ignite import errors, task
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.data import agreement, arguments, cache_position, changes_rules, service_or_thin
+from tensorflow_ignite.data import agreement, arguments, cache_position, changes_rules, queries, service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.environment import overrides
 from tensorflow_ignite.data.epochs import rows_per_worker
 from tensorflow_ignite.data.epochs.changes import NO_POSITION
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of, layout_of
+from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments, Transport, group
 from tensorflow_ignite.data.queries import Parameter
-from tensorflow_ignite.data.schema_argument import RequestedSchema
+from tensorflow_ignite.data.schema_argument import parse_schema
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.net import credentials as net_credentials
 from tensorflow_ignite.net import resolve
@@ -238,36 +239,7 @@ def _parameter(value: Parameter) -> data_pb2.Parameter:
     return data_pb2.Parameter(**fields)
 
 
-def make_request(
-    cache: str,
-    *,
-    columns: Sequence[str] | None,
-    key: bool,
-    partitions: Sequence[int] | str | None,
-    address: str | None,
-    batch_bytes: int,
-    window: int | None = None,
-    seed: int | None = None,
-    nulls: str = "error",
-    on_mismatch: str = "error",
-    uneven: rows_per_worker.Uneven = "repeat",
-    snapshot: str | None = "",
-    exact: bool = False,
-    memory: int = -1,
-    transport: str = "auto",
-    where: str = "",
-    sql: str = "",
-    parameters: Sequence[Parameter] = (),
-    schema: RequestedSchema | None = None,
-    credentials: str = "",
-    accept_data_loss: bool | None = None,
-    read_rate: str = "",
-    since: CachePosition | None = None,
-    follow: bool = False,
-    deletions: bool = False,
-    replay: float = 0.0,
-    keys: tuple[int, int] | None = None,
-) -> Request:
+def make_request(given: RowArguments) -> Request:
     """Makes the request of a dataset from its arguments, the job, the environment and the cluster's answer.
 
     Returns:
@@ -277,8 +249,22 @@ def make_request(
         InvalidRequestError: If an argument breaks a rule.
         TensorFlowIgniteError: Any error of a node; if no node answers.
     """
+    options = group("options", given.options, ReadOptions) or ReadOptions()
+    changes = group("changes", given.changes, Changes) or Changes()
+    hold_out = group("hold_out", given.hold_out, HoldOut)
+    where, sql, parameters = queries.checked(given.where, given.sql, given.parameters, given.columns, given.key)
+    exact = bool(arguments.flag("exact", given.exact))
+    nulls = arguments.one_of("nulls", given.nulls, tuple(_NULLS))
+    window = arguments.window(given.shuffle)
+    snapshot = arguments.snapshot(given.snapshot)
+    schema = parse_schema(given.schema)
+    transport = arguments.one_of("transport", options.transport, get_args(Transport))
+    read_rate = arguments.read_rate(options.read_rate)
+    since, follow = changes_rules.parse(changes.since), bool(arguments.flag("follow", changes.follow))
+    deletions, replay = bool(arguments.flag("deletions", changes.deletions)), arguments.replay(changes.replay)
+    keys = arguments.key_range(hold_out.validation_split, hold_out.subset) if hold_out else ()
     changes_rules.check(
-        cache=cache,
+        cache=given.cache,
         since=since,
         follow=follow,
         deletions=deletions,
@@ -290,64 +276,51 @@ def make_request(
         nulls=nulls,
     )
     arguments.check_selection(
-        cache,
+        given.cache,
         replay=replay,
-        split=keys is not None,
+        split=bool(keys),
         since=since is not None and not follow,
         query=bool(where or sql),
         thin=transport == service_or_thin.THIN,
         exact=exact,
     )
-    names = arguments.columns(columns)
-    batch_bytes = arguments.not_negative("batch_bytes", batch_bytes)
     here = task.current()
-    requested_partitions = arguments.partitions(partitions, ALL)
-    if transport == service_or_thin.THIN and requested_partitions is None and _by_default(cache, here) == ASSIGNED:
-        raise errors.InvalidRequestError(
-            f'transport="thin" cannot read the partitions of cache {cache!r} that the job assigned. It is for clusters '
-            f'without our service, and a job runs on a cluster with it. Remove transport=, or use partitions="all"'
-        )
+    cache, partitions = _cache_and_partitions(given, here, transport)
     if read_rate and transport == service_or_thin.THIN:
         raise errors.InvalidRequestError(
             f'transport="thin" cannot keep read_rate={read_rate!r}. Only nodes with our service keep a rate of '
             "reading. Remove read_rate=, or use another transport"
         )
-    if here.in_job:
-        if requested_partitions is None:
-            requested_partitions = _by_default(cache, here)
-    else:
-        environment = overrides()
-        cache = environment.cache or cache
-        requested_partitions = environment.partitions or (LOCAL if environment.local else requested_partitions or ALL)
     request = Request(
         cache=cache,
-        columns=names,
-        key=key,
-        partitions=requested_partitions,
-        address=address,
-        batch_bytes=batch_bytes,
-        schema=base64.b64encode(schema.message if schema else b"").decode(),
+        columns=arguments.columns(given.columns),
+        key=given.key,
+        partitions=partitions,
+        address=options.address,
+        batch_bytes=arguments.not_negative("batch_bytes", options.batch_bytes),
+        schema=base64.b64encode(schema.message).decode(),
         nulls=nulls,
-        on_mismatch=on_mismatch,
+        on_mismatch=arguments.one_of("on_mismatch", given.on_mismatch, tuple(_MISMATCHES)),
         where=where,
         sql=sql,
-        parameters=tuple(parameters),
+        parameters=parameters,
         window=window,
-        seed=seed,
+        seed=arguments.seed(given.seed),
         snapshot="" if follow else _snapshot(snapshot, here, transport),
-        memory=memory,
+        memory=arguments.memory(options.memory),
         transport=transport,
-        credentials=credentials,
-        weighted=uneven == "pad",
-        uneven=uneven,
-        accept_data_loss=accepts_data_loss(accept_data_loss),
+        # In this process, under a random name for a graph.
+        credentials=net_credentials.store(net_credentials.from_argument(options.credentials)),
+        weighted=given.uneven == "pad",
+        uneven=arguments.one_of("uneven", given.uneven, rows_per_worker.UNEVEN),
+        accept_data_loss=accepts_data_loss(arguments.flag("accept_data_loss", given.accept_data_loss)),
         read_rate=read_rate or here.read_rate,
         read_group="" if read_rate else here.job_id,
         since=cache_position.encode(since.partitions) if since else "",
         follow=follow,
         deletions=deletions,
         replay=replay,
-        keys=keys or (),
+        keys=keys,
     )
     # Identities decide the order of shuffled rows and of those of a condition, so that it is the same whoever reads.
     # They cost time where rows are small, and outside a job most readers need no position.
@@ -360,11 +333,11 @@ def make_request(
             f"{here.cache!r}. Read that one without partitions=, or read this one in a job of another strategy"
         )
     description = _described(request, here)
-    if here.in_job and partitions is None and cache != here.cache == _resolved_cache(request, description):
+    if here.in_job and given.partitions is None and cache != here.cache == _resolved_cache(request, description):
         # The script names the SQL table of the job's cache.
         request = replace(request, cache=here.cache, partitions=_by_default(here.cache, here))
         description = _described(request, here)
-    layout = columns_of(description.schema, nulls, schema.tensors if schema else None)
+    layout = columns_of(description.schema, nulls, schema.tensors)
     if request.weighted and any(column.name == WEIGHT_COLUMN for column in layout):
         raise errors.InvalidRequestError(
             f'cache {cache!r} has a column {WEIGHT_COLUMN!r}, which uneven="pad" adds. Choose other columns with '
@@ -376,12 +349,30 @@ def make_request(
         request = replace(request, since=_begin_of(request, since, here, description))
     return replace(
         request,
-        batch_bytes=batch_bytes or _batch_bytes(layout),
+        batch_bytes=request.batch_bytes or _batch_bytes(layout),
         length=NOT_COUNTED if follow else _length(request, here, description.rows, exact),
         agreement="" if exact or follow or not _agrees(request, here) else agreement.name(_identity(request)),
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
+
+
+def _cache_and_partitions(given: RowArguments, here: Task, transport: str) -> tuple[str, str | tuple[int, ...]]:
+    """The cache and its partitions: by the arguments, the job, or the environment of the earlier IgniteDataset."""
+    requested = arguments.partitions(given.partitions, ALL)
+    if not here.in_job:
+        environment = overrides()
+        return environment.cache or given.cache, environment.partitions or (
+            LOCAL if environment.local else requested or ALL
+        )
+    partitions = _by_default(given.cache, here) if requested is None else requested
+    if transport == service_or_thin.THIN and partitions == ASSIGNED:
+        raise errors.InvalidRequestError(
+            f'transport="thin" cannot read the partitions of cache {given.cache!r} that the job assigned. It is for '
+            "clusters without our service, and a job runs on a cluster with it. Remove transport=, or use "
+            'partitions="all"'
+        )
+    return given.cache, partitions
 
 
 def _by_default(cache: str, here: Task) -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from tensorflow_ignite.data import arguments, changes_rules, queries
-from tensorflow_ignite.data.epochs.rows_per_worker import UNEVEN
+from tensorflow_ignite.data import arguments
+from tensorflow_ignite.data.options import RowArguments
 from tensorflow_ignite.data.request import WEIGHT_COLUMN, Request, make_request
-from tensorflow_ignite.data.schema_argument import parse_schema
-from tensorflow_ignite.net import credentials as net_credentials
 
 _T = TypeVar("_T")
 
@@ -40,75 +37,14 @@ class Rows(NamedTuple):
         return (row, label) if weights is None else (row, label, weights)
 
 
-def requested_rows(
-    cache: str,
-    *,
-    columns: Sequence[str] | None,
-    key: bool,
-    label: Any,
-    schema: Any,
-    where: str | None,
-    sql: str | None,
-    parameters: Sequence[Any],
-    partitions: Any,
-    shuffle: Any,
-    seed: Any,
-    nulls: Any,
-    on_mismatch: Any,
-    uneven: Any,
-    snapshot: Any,
-    since: Any,
-    deletions: Any,
-    replay: Any,
-    validation_split: Any,
-    subset: Any,
-    memory: Any,
-    transport: Any,
-    address: str | None,
-    credentials: Any,
-    batch_bytes: int,
-    accept_data_loss: Any,
-    read_rate: Any,
-    exact: Any = False,
-    follow: Any = False,
-) -> Rows:
+def requested_rows(given: RowArguments) -> Rows:
     """Checks the arguments of :func:`tensorflow_ignite.dataset`, and resolves them against the cluster.
 
     Raises:
         InvalidRequestError: If an argument breaks a rule.
         TensorFlowIgniteError: Any error of a node; if no node answers.
     """
-    labels = arguments.labels(label, columns, key)
-    condition, select, values = queries.checked(where, sql, parameters, columns, key)
-    request = make_request(
-        cache,
-        columns=columns,
-        key=key,
-        partitions=partitions,
-        address=address,
-        batch_bytes=batch_bytes,
-        window=arguments.window(shuffle),
-        seed=arguments.seed(seed),
-        nulls=arguments.one_of("nulls", nulls, ("error", "default", "mask")),
-        on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
-        uneven=arguments.one_of("uneven", uneven, UNEVEN),
-        snapshot=arguments.snapshot(snapshot),
-        exact=bool(arguments.flag("exact", exact)),
-        memory=arguments.memory(memory),
-        transport=arguments.one_of("transport", transport, ("auto", "shared", "tcp", "flight", "thin")),
-        where=condition,
-        sql=select,
-        parameters=values,
-        schema=parse_schema(schema),
-        # In this process, under a random name for a graph.
-        credentials=net_credentials.store(net_credentials.from_argument(credentials)),
-        accept_data_loss=arguments.flag("accept_data_loss", accept_data_loss),
-        read_rate=arguments.read_rate(read_rate),
-        since=changes_rules.parse(since),
-        follow=bool(arguments.flag("follow", follow)),
-        deletions=bool(arguments.flag("deletions", deletions)),
-        replay=arguments.replay(replay),
-        keys=arguments.key_range(validation_split, subset),
-    )
+    labels = arguments.labels(given.label, given.columns, given.key)
+    request = make_request(given)
     arguments.check_labels(labels, [column.name for column in request.layout], request.cache)
     return Rows(request, labels)

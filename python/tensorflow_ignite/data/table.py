@@ -12,6 +12,7 @@ import pyarrow as pa
 from tensorflow_ignite import task
 from tensorflow_ignite.data import arguments, queries, service_or_thin
 from tensorflow_ignite.data.epochs.prefetch import Stream
+from tensorflow_ignite.data.options import ReadOptions, group
 from tensorflow_ignite.data.queries import Parameter
 from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of
 from tensorflow_ignite.data.schema_argument import parse_schema
@@ -33,10 +34,8 @@ def read_table(
     parameters: Sequence[Parameter] = (),
     partitions: Sequence[int] | Literal["all"] | None = None,
     on_mismatch: Literal["error", "skip"] = "error",
-    transport: Literal["auto", "tcp", "flight", "thin"] = "auto",
-    address: str | None = None,
-    credentials: Any = None,
     accept_data_loss: bool | None = None,
+    options: ReadOptions | None = None,
 ) -> pa.Table:
     """Reads a cache into a table; nulls stay nulls, and each column has the Arrow type of docs/types.md.
 
@@ -55,12 +54,9 @@ def read_table(
         parameters: Values for the question marks of ``where`` or ``sql``, in their order.
         partitions: Numbers of partitions to read; None or ``"all"``: all partitions.
         on_mismatch: A row that does not fit the schema is an ``"error"``, or is left out (``"skip"``).
-        transport: ``"auto"``: over separate TCP connections, or over Arrow Flight where these are not available.
-            ``"tcp"`` and ``"flight"`` require one of them. Also nodes on this host send over these.
-            ``"thin"`` reads a cluster without our service by its thin client port, row by row, and slowly.
-        address: ``host:port[,host:port]`` of any nodes; None: as for :func:`tensorflow_ignite.dataset`.
-        credentials: As for :func:`tensorflow_ignite.dataset`.
         accept_data_loss: As for :func:`tensorflow_ignite.dataset`.
+        options: How rows are read, as for :func:`tensorflow_ignite.dataset`. Nodes on this host send over TCP or Flight
+            too: ``transport="shared"`` is refused.
 
     Returns:
         The table. Rows are in the order of the nodes that sent them, and of the partitions of each node.
@@ -71,8 +67,10 @@ def read_table(
         UnsupportedTypeError: If a column cannot become the requested type.
         TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
-    transport = arguments.one_of("transport", transport, (AUTO, TCP, FLIGHT, service_or_thin.THIN))
-    given = net_credentials.from_argument(credentials)
+    options = group("options", options, ReadOptions) or ReadOptions()
+    transport = arguments.one_of("transport", options.transport, (AUTO, TCP, FLIGHT, service_or_thin.THIN))
+    read_rate = arguments.read_rate(options.read_rate)
+    given = net_credentials.from_argument(options.credentials)
     condition, select, values = queries.checked(where, sql, parameters, columns, key)
     chosen = arguments.partitions(partitions, ALL) or ALL
     request = Request(
@@ -80,8 +78,8 @@ def read_table(
         columns=arguments.columns(columns),
         key=key,
         partitions=chosen,
-        address=address,
-        batch_bytes=0,
+        address=options.address,
+        batch_bytes=arguments.not_negative("batch_bytes", options.batch_bytes),
         schema=base64.b64encode(parse_schema(schema).message).decode(),
         nulls="mask",
         on_mismatch=arguments.one_of("on_mismatch", on_mismatch, ("error", "skip")),
@@ -90,8 +88,8 @@ def read_table(
         parameters=values,
         transport=NETWORK if transport == AUTO else transport,
         accept_data_loss=accepts_data_loss(arguments.flag("accept_data_loss", accept_data_loss)),
-        read_rate=task.current().read_rate,
-        read_group=task.current().job_id,
+        read_rate=read_rate or task.current().read_rate,
+        read_group="" if read_rate else task.current().job_id,
     )
     node = address_of(request)
     command = request.command(() if isinstance(chosen, str) else chosen, uncounted=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.spec import Publication
@@ -48,27 +48,26 @@ class Round:
         self._publish_once = publish_once
         self._is_measuring = False
 
-    def training(self, **options: Any) -> tf.data.Dataset:
+    def training(self, **arguments: Any) -> tf.data.Dataset:
         """The rows to train on: new ones, and with ``rounds.replay`` some of the others.
 
         Args:
-            **options: Arguments of `tensorflow_ignite.dataset`. ``uneven`` is ``"pad"`` unless it is given: elements
-                have a weight, since a worker may have fewer new rows than another one, or none.
+            **arguments: Those of `tensorflow_ignite.dataset`, without ``changes`` and ``hold_out``, which the round
+                sets. ``uneven`` is ``"pad"`` unless it is given: elements have a weight, since a worker may have fewer
+                new rows than another one, or none.
         """
-        options = {"uneven": "pad", "replay": self._replay, **options}
-        if self.since is None:
-            del options["replay"]
-        else:
-            options["since"] = self.since
-        return self._dataset("training", options)
+        from tensorflow_ignite.data.options import Changes
 
-    def validation(self, **options: Any) -> tf.data.Dataset:
+        changes = None if self.since is None else Changes(since=self.since, replay=self._replay)
+        return self._dataset("training", {"uneven": "pad", "changes": changes}, arguments)
+
+    def validation(self, **arguments: Any) -> tf.data.Dataset:
         """All rows that are held out, as they are now.
 
         Args:
-            **options: Arguments of `tensorflow_ignite.dataset`. Within a measure it has the rows of the whole cache,
-                and elements have no weight; elsewhere those of this worker, and ``uneven`` is ``"pad"`` unless it is
-                given.
+            **arguments: Those of `tensorflow_ignite.dataset`, without ``changes`` and ``hold_out``. Within a measure it
+                has the rows of the whole cache, and elements have no weight; elsewhere those of this worker, and
+                ``uneven`` is ``"pad"`` unless it is given.
         """
         if self._split is None:
             raise InvalidRequestError(
@@ -76,7 +75,7 @@ class Round:
                 "tfi.train.rounds(validation_split=0.1)"
             )
         defaults = {"partitions": "all"} if self._is_measuring else {"uneven": "pad"}
-        return self._dataset("validation", {**defaults, **options})
+        return self._dataset("validation", defaults, arguments)
 
     def publish(self, model: Any, name: str, *, measure: Measure, better: Better = "lower") -> Publication:
         """Publishes a model as its next version, in ``ignite:///models/NAME/N``, unless it is worse than the last one.
@@ -119,9 +118,17 @@ class Round:
             name, lambda: publish(model, name, models, measured, better, job), lambda: take_part(model)
         )
 
-    def _dataset(self, subset: str, options: dict[str, Any]) -> tf.data.Dataset:
+    def _dataset(
+        self, subset: Literal["training", "validation"], defaults: dict[str, Any], arguments: dict[str, Any]
+    ) -> tf.data.Dataset:
         from tensorflow_ignite.data.dataset import dataset
+        from tensorflow_ignite.data.options import HoldOut
 
-        if self._split is not None:
-            options = {**options, "validation_split": self._split, "subset": subset}
-        return dataset(self._cache, **options)
+        own = {"changes", "hold_out"} & arguments.keys()
+        if own:
+            raise InvalidRequestError(
+                f"{subset}() of a round got {own.pop()}=. The round itself decides which rows are new, and which are "
+                "held out. Leave it out, or use tfi.dataset"
+            )
+        hold_out = None if self._split is None else HoldOut(self._split, subset)
+        return dataset(self._cache, **{**defaults, **arguments, "hold_out": hold_out})

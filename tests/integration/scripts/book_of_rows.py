@@ -53,6 +53,8 @@ class Training:
         self.step = self.epoch = 0
         self.batch, self.epochs = way["batch"], way["epochs"]
         self.reading: dict[str, Any] = {"label": "y", "key": True, **way["reading"]}
+        if "hold_out" in self.reading:
+            self.reading["hold_out"] = tfi.HoldOut(*self.reading["hold_out"])
 
     def _used(self, keys: Any, weights: Any) -> np.ndarray:
         """Rows of weight 0 only fill an epoch."""

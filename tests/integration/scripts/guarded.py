@@ -36,13 +36,13 @@ def write(path: str) -> None:
 
 def count(cache: str) -> int:
     """Rows of a cache."""
-    return tfi.read_table(cache, address=context.node_address).num_rows
+    return tfi.read_table(cache, options=tfi.ReadOptions(address=context.node_address)).num_rows
 
 
 def joined(cache: str) -> int:
     """Rows of the job's cache, each with those of another cache that have its key."""
     sql = f"SELECT o.x AS x, n.x AS other FROM Own o LEFT JOIN {cache} n ON n._key = o._key"
-    return tfi.read_table("own", sql=sql, address=context.node_address).num_rows
+    return tfi.read_table("own", sql=sql, options=tfi.ReadOptions(address=context.node_address)).num_rows
 
 
 write(place.path)

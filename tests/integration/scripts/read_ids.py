@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+from tensorflow_ignite.data.options import RowArguments
 from tensorflow_ignite.data.plan import make_plan
 from tensorflow_ignite.data.request import make_request
 from tensorflow_ignite.data.transport import flight
@@ -15,7 +16,7 @@ from tensorflow_ignite.train import context
 
 folder, cache, epochs = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 here = context(cache=cache)
-asked = make_request(cache, columns=["id"], key=False, partitions=None, address=None, batch_bytes=0)
+asked = make_request(RowArguments(cache, columns=["id"]))
 for epoch in range(epochs):
     while epoch and "held" in sys.argv and not (folder / "go").exists():
         time.sleep(0.05)

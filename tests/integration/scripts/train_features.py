@@ -120,9 +120,8 @@ def callbacks_and_evaluation() -> dict[str, Any]:
             here.cache,
             columns=["x", "y"],
             label="y",
-            validation_split=0.25,
-            subset="validation",
             uneven="pad",
+            hold_out=tfi.HoldOut(validation_split=0.25, subset="validation"),
         )
         held_out = model.evaluate(rows.batch(BATCH).map(_columns), verbose=0, return_dict=True)
         found["held_out"] = float(held_out["error"])

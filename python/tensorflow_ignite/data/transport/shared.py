@@ -219,7 +219,7 @@ class SharedStream:
 def _not_supported(address: str) -> errors.SharingUnavailableError:
     return errors.SharingUnavailableError(
         f"the node at {address} shares no memory: it serves no SharedMemoryService. Node and client are of different "
-        f'versions. Install the same, or read over the network (transport="tcp")'
+        f'versions. Install the same, or read over the network (tfi.ReadOptions(transport="tcp"))'
     )
 
 

@@ -141,7 +141,7 @@ class TcpStream:
                     raise errors.ConnectionFailedError(
                         f"{self._subject} was not read to its end: the connection to port {connection_info.port} of "
                         f"the node at {self._endpoint.address} broke after {rows} rows ({error}). Rows come over a "
-                        'separate connection. Read again, or over the node\'s own port (transport="flight")'
+                        'separate connection. Read again, or with tfi.ReadOptions(transport="flight")'
                     ) from None
         for answer in call:
             if answer.HasField("result"):
@@ -156,7 +156,7 @@ class TcpStream:
             raise TcpUnavailableError(
                 f"{self._subject} was not read: no connection to port {port} ({error}), where the node at "
                 f"{self._endpoint.address} sends rows (its tensorflow.ignite.rows.port). Let that port through, or "
-                f'read over the node\'s own port (transport="flight")'
+                f'read over the node\'s own port (tfi.ReadOptions(transport="flight"))'
             ) from None
 
     def _layout(self, connection: socket.socket) -> tuple[data_pb2.BatchLayout, int] | None:
@@ -217,7 +217,7 @@ class TcpStream:
 def _not_supported(address: str) -> TcpUnavailableError:
     return TcpUnavailableError(
         f"the node at {address} sends no rows over separate connections: it uses TLS, which these do not, or its "
-        f'tensorflow.ignite.rows.port is none. Read over the node\'s own port (transport="flight")'
+        f'tensorflow.ignite.rows.port is none. Read over the node\'s own port (tfi.ReadOptions(transport="flight"))'
     )
 
 

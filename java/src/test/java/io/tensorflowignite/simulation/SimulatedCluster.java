@@ -548,13 +548,8 @@ final class SimulatedCluster {
             return;
           }
           node.end(true);
-          simulation.after(
-              simulation.between(10, 300),
-              () -> {
-                for (SimulatedCell cell : cells()) {
-                  cell.remove(node, true);
-                }
-              });
+          // The other side of a cut does not get this message: there, the node fails.
+          simulation.after(simulation.between(10, 300), () -> host.cell.remove(node, true));
           restart(host, simulation.between(2_000, 20_000));
         });
   }
