@@ -1,4 +1,7 @@
-"""Models that misbehave, callers that do, and who is beside them."""
+"""Models that misbehave, callers that do, and who is beside them.
+
+Promise (prediction): A model that never answers, ends or needs too much memory costs its node nothing else.
+"""
 
 from __future__ import annotations
 

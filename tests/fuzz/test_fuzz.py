@@ -1,4 +1,7 @@
-"""A node under messages and SQL that nobody should send: `make fuzz`, MESSAGES=n CONDITIONS=n SEED=n."""
+"""A node under messages and SQL that nobody should send: `make fuzz`, MESSAGES=n CONDITIONS=n SEED=n.
+
+Promise (security): A node answers every malformed message and stays up.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Model processes of a real agent: they serve real SavedModels, and end with it."""
+"""Model processes of a real agent: they serve real SavedModels, and end with it.
+
+Promise (security): Only the user of the node can open the socket of a model process.
+"""
 
 import os
 import signal

@@ -1,4 +1,8 @@
-"""Epochs of a cache that is written meanwhile: which rows they have, and what they read."""
+"""Epochs of a cache that is written meanwhile: which rows they have, and what they read.
+
+Promise (rows): A refreshed snapshot has the present rows.
+Promise (rows): Workers of a mirrored job take equal steps, and none leaves out the same rows twice in a row.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The network between real nodes, each in a namespace, is cut: at most one attempt of a job runs at any time."""
+"""The network between real nodes, each in a namespace, is cut: at most one attempt of a job runs at any time.
+
+Promise (jobs): In a cut network at most one attempt of a job runs, unless `restart.quorum=none`.
+Promise (nodes): A node in the minority says so in every answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rows whose nodes have died: an error for everybody, until somebody accepts the loss or loads the cache again."""
+"""Rows whose nodes have died: an error for everybody, until somebody accepts the loss or loads the cache again.
+
+Promise (rows): Rows that died with their nodes are an error for every reader.
+"""
 
 from __future__ import annotations
 

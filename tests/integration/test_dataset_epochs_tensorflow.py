@@ -1,4 +1,7 @@
-"""Batches, labels, shuffles, snapshots and iterator states, in TensorFlow over real Arrow Flight servers."""
+"""Batches, labels, shuffles, snapshots and iterator states, in TensorFlow over real Arrow Flight servers.
+
+Promise (rows): What TensorFlow writes changes no row that is read again.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 One cluster grows, loses a node, gets another and grows again, and has every cache from its start. Rows are read as
 Arrow batches, without TensorFlow.
+
+Promise (rows): A dataset returns each row that exists throughout an epoch once, or raises.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""An attempt that stands still while it saves on shared storage, and goes on when the next attempt has saved."""
+"""An attempt that stands still while it saves on shared storage, and goes on when the next attempt has saved.
+
+Promise (training): What an attempt saves late takes nothing from the next attempt.
+"""
 
 from __future__ import annotations
 

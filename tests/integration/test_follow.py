@@ -1,4 +1,7 @@
-"""Rows that are followed: which ones come, while rows are put and removed, and nodes come and go."""
+"""Rows that are followed: which ones come, while rows are put and removed, and nodes come and go.
+
+Promise (rows): A follower misses no row.
+"""
 
 from __future__ import annotations
 

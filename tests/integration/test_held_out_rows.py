@@ -1,4 +1,7 @@
-"""Rows that are held out by their keys, and samples of rows that have not changed: chosen by the nodes."""
+"""Rows that are held out by their keys, and samples of rows that have not changed: chosen by the nodes.
+
+Promise (rows): A key that is held out is always held out.
+"""
 
 from __future__ import annotations
 

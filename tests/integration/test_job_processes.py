@@ -1,4 +1,7 @@
-"""Promises about processes: nothing of a job outlives what it depends on, and no frozen node's tasks go on."""
+"""Promises about processes: nothing of a job outlives what it depends on, and no frozen node's tasks go on.
+
+Promise (processes): No process of an agent that has ended runs beside the next attempt.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A node whose agent cannot prove the end of an attempt: jobs end all the same, and the node gets no task meanwhile."""
+"""A node whose agent cannot prove the end of an attempt: jobs end all the same, and the node gets no task meanwhile.
+
+Promise (jobs): A node with processes that may still run gets no task.
+"""
 
 from __future__ import annotations
 

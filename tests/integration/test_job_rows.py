@@ -1,4 +1,7 @@
-"""Promises of jobs about rows: each is read once an epoch, by the task that has its partition."""
+"""Promises of jobs about rows: each is read once an epoch, by the task that has its partition.
+
+Promise (rows): The tasks of a job read each row once an epoch.
+"""
 
 from __future__ import annotations
 

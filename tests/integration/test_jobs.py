@@ -1,4 +1,7 @@
-"""Promises of a job's life on real nodes: the context of its tasks, what they print, how it is stopped."""
+"""Promises of a job's life on real nodes: the context of its tasks, what they print, how it is stopped.
+
+Promise (jobs): Every node returns a job's output from the first line, also after the job.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A node is killed, and its agent is not: the next attempt need not wait until the lease of the last one has ended."""
+"""A node is killed, and its agent is not: the next attempt need not wait until the lease of the last one has ended.
+
+Promise (jobs): No attempt waits for the lease of a killed node whose agent survives.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attempts that end as planned lose no step: real nodes, real TensorFlow, and a ledger of each worker's steps."""
+"""Attempts that end as planned lose no step: real nodes, real TensorFlow, and a ledger of each worker's steps.
+
+Promise (jobs): A planned end loses no step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Prediction in bulk on real nodes: results beside the rows, once for each key, whatever fails meanwhile."""
+"""Prediction in bulk on real nodes: results beside the rows, once for each key, whatever fails meanwhile.
+
+Promise (prediction): A prediction in bulk has one result for each key.
+Promise (prediction): No finished partition is predicted again unless its results are lost.
+Promise (prediction): Results are beside their rows, or their output cache is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Continuous jobs: rounds on what is put into a cache, and published versions; real nodes, real TensorFlow."""
+"""Continuous jobs: rounds on what is put into a cache, and published versions; real nodes, real TensorFlow.
+
+Promise (training): The rounds of a continuous job leave out no new row.
+"""
 
 from __future__ import annotations
 

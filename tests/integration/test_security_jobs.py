@@ -1,4 +1,8 @@
-"""Jobs on a cluster with mutual TLS, tokens and rules: they run, open what they may, and leave no secret behind."""
+"""Jobs on a cluster with mutual TLS, tokens and rules: they run, open what they may, and leave no secret behind.
+
+Promise (security): A task opens what its job names, and nothing else.
+Promise (security): A job leaves no secret behind.
+"""
 
 from __future__ import annotations
 

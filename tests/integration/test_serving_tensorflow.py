@@ -1,4 +1,8 @@
-"""Models that real nodes serve: batches of callers, versions that change, and processes that are killed."""
+"""Models that real nodes serve: batches of callers, versions that change, and processes that are killed.
+
+Promise (prediction): A change of the version fails no request.
+Promise (prediction): A bad request fails alone in its batch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Promise to who runs Ignite already: our jar and one bean make a stock node train, without our Python around it."""
+"""Promise to who runs Ignite already: our jar and one bean make a stock node train, without our Python around it.
+
+Promise (nodes): A node without the project's jar may join, and runs no job.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a store loses: nothing when its memory is full, blocks and no names when all nodes that held them are gone."""
+"""What a store loses: nothing when its memory is full, blocks and no names when all nodes that held them are gone.
+
+Promise (training): A training resumes at its newest whole checkpoint, or says that none is left.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Processes that use ``ignite://`` in TensorFlow: many threads, forks, sudden ends, parameter servers."""
+"""Processes that use ``ignite://`` in TensorFlow: many threads, forks, sudden ends, parameter servers.
+
+Promise (files): Threads, forks and ends of processes that use `ignite://` never hang.
+"""
 
 from __future__ import annotations
 

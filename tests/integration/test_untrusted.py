@@ -1,4 +1,7 @@
-"""What no client of ours sends: the node answers with a reason, and goes on."""
+"""What no client of ours sends: the node answers with a reason, and goes on.
+
+Promise (security): A request is validated before it uses resources.
+"""
 
 from __future__ import annotations
 

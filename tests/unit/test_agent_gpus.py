@@ -1,4 +1,7 @@
-"""The GPUs of a node: found, and each assigned to one task at a time."""
+"""The GPUs of a node: found, and each assigned to one task at a time.
+
+Promise (processes): No GPU is assigned to two tasks, and a task sees no other GPU.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a task may see and use: its own directories, a stated environment, and as much of the machine as is its."""
+"""What a task may see and use: its own directories, a stated environment, and as much of the machine as is its.
+
+Promise (security): No secret is in a command line or an environment.
+Promise (security): A task inherits a fixed list of variables, and none of the node's own.
+"""
 
 import asyncio
 import contextlib

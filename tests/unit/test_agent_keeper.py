@@ -1,4 +1,7 @@
-"""The keeper of a task: nothing that comes from a task outlives its stop, its agent or its lease, however it hides."""
+"""The keeper of a task: nothing that comes from a task outlives its stop, its agent or its lease, however it hides.
+
+Promise (processes): Nothing of a task outlives its stop, its agent or its lease, however it hides.
+"""
 
 import asyncio
 import contextlib

@@ -1,4 +1,7 @@
-"""The agent as a process: whatever ends, nothing that it started goes on."""
+"""The agent as a process: whatever ends, nothing that it started goes on.
+
+Promise (processes): An agent ends with its node, and all that it started ends with it.
+"""
 
 import os
 import queue

@@ -1,4 +1,7 @@
-"""The priority of tasks: that of the setting, for every process and thread of a task, also in a spare."""
+"""The priority of tasks: that of the setting, for every process and thread of a task, also in a spare.
+
+Promise (processes): A task has a lower priority than its node, in a spare too, and its keeper has not.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,9 @@
-"""Spares: what a script finds in one is what it finds after a start by Python; and nothing of them is left."""
+"""Spares: what a script finds in one is what it finds after a start by Python; and nothing of them is left.
+
+Promise (processes): A script finds in a spare what it finds after a start by Python.
+Promise (processes): A spare that cannot be used costs a task only time.
+Promise (processes): A spare is used for one task, and has no secret before.
+"""
 
 from __future__ import annotations
 

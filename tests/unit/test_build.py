@@ -1,4 +1,7 @@
-"""Promises of the build: what is generated, listed twice or packed agrees with its source."""
+"""Promises of the build: what is generated, listed twice or packed agrees with its source.
+
+Promise (code): Importing `tensorflow_ignite` loads no TensorFlow, JVM, gRPC or Arrow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Connections to nodes: TLS, who calls, and what is said when either is wrong; gRPC and Flight on real sockets."""
+"""Connections to nodes: TLS, who calls, and what is said when either is wrong; gRPC and Flight on real sockets.
+
+Promise (security): Credentials leave a process only in the header of a call.
+"""
 
 from __future__ import annotations
 

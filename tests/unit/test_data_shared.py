@@ -1,4 +1,7 @@
-"""A stream over shared memory: who holds which segment, and what breaks it."""
+"""A stream over shared memory: who holds which segment, and what breaks it.
+
+Promise (memory): Memory that a tensor uses is not written again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What holds for a stream whatever carries it, and who carries it."""
+"""What holds for a stream whatever carries it, and who carries it.
+
+Promise (rows): A stream that has lost rows is an error.
+"""
 
 from __future__ import annotations
 

@@ -7,10 +7,12 @@ import contextlib
 import re
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import option_table
+import promise_index
 import pytest
 import typer.main
 
@@ -60,12 +62,30 @@ def test_every_threat_has_a_defence_that_a_test_shows() -> None:
         assert re.fullmatch(rf"{TEST}(, {TEST})*", shown), row
 
 
-def test_every_invariant_names_its_test_file_or_says_that_it_has_none() -> None:
-    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## What must stay true")[2].partition("\n## ")[0]
-    lines = re.split(r"^- ", section, flags=re.MULTILINE)[1:]
-    assert len(lines) >= 27
-    for line in lines:
-        assert re.search(rf"Held by\s+{TEST}", line) or "No test holds this" in line, line
+def test_the_page_of_promises_is_made_of_the_lines_beside_their_tests() -> None:
+    # If this fails: python tests/unit/promise_index.py
+    assert promise_index.PAGE.read_text() == promise_index.page()
+    assert len(promise_index.PAGE.read_bytes()) <= 10_000, "join two promises, or shorten some"
+
+
+def test_every_promise_is_one_short_sentence_about_a_known_subject_in_the_comment_of_its_file() -> None:
+    found = promise_index.promises()
+    assert len(found) >= 60
+    for subject, sentence, path in found:
+        assert subject in promise_index.SUBJECTS, f"{path.name}: {subject}"
+        assert re.fullmatch(r"[A-Z`](?:[^.]|\.(?!\s|$))*\.", sentence), f"{path.name}: one sentence: {sentence!r}"
+        assert len(sentence) <= 160, f"{path.name}: {sentence}"
+    assert [sentence for sentence, times in Counter(each.sentence for each in found).items() if times > 1] == []
+    read = Counter(each.path for each in found)
+    for path in promise_index.test_files():
+        labels = len(promise_index.LABEL.findall(path.read_text()))
+        assert labels == read[path], f"{path.name}: a promise stands in the docstring of the file, or above its class"
+
+
+def test_wrapped_promises_are_joined_and_end_before_a_label_a_tag_or_a_blank_line() -> None:
+    first, second = (f"Promise ({subject}): " for subject in ("rows", "files"))
+    comment = f"Rows.\n\n{first}A row\n  is one.\n{second}A file.\n@see Rows\n\n{first}B.\n\nMore."
+    assert [*promise_index.read(comment)] == [("rows", "A row is one."), ("files", "A file."), ("rows", "B.")]
 
 
 def test_documented_limits_are_those_of_the_code() -> None:

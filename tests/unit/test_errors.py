@@ -1,4 +1,7 @@
-"""Errors keep their class, code and text on their way between processes."""
+"""Errors keep their class, code and text on their way between processes.
+
+Promise (code): An error says what to do, and keeps its class and code between processes.
+"""
 
 import pickle
 import re

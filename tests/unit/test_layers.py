@@ -2,6 +2,11 @@
 
 Every import counts: those inside functions, those for type checking, and `importlib.import_module` of a name that is
 written in the module. A package that is imported on the way to a module inside it does not count.
+
+Promise (code): A Python module imports no higher layer and no circle, and a pure one uses no gRPC, socket, clock or
+thread.
+Promise (code): Only `net.channels` makes gRPC channels and Flight clients, and only `net.sockets` opens TCP
+connections.
 """
 
 from __future__ import annotations

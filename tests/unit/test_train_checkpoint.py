@@ -1,4 +1,7 @@
-"""When checkpoints are due, who may write them, and what is reported to the job; without TensorFlow."""
+"""When checkpoints are due, who may write them, and what is reported to the job; without TensorFlow.
+
+Promise (training): A training never begins anew in a directory that has checkpoints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Curves of a job, as TensorBoard's own reader finds them in the event files."""
+"""Curves of a job, as TensorBoard's own reader finds them in the event files.
+
+Promise (training): A curve never ends a training.
+Promise (training): A curve is one line over all attempts of a job.
+"""
 
 from __future__ import annotations
 

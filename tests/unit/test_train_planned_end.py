@@ -1,4 +1,7 @@
-"""The agreement of workers on the step after which they save and end, and who sends SIGTERM; without TensorFlow."""
+"""The agreement of workers on the step after which they save and end, and who sends SIGTERM; without TensorFlow.
+
+Promise (jobs): At a planned end all workers save after the same step, however late messages are.
+"""
 
 from __future__ import annotations
 

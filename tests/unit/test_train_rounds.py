@@ -1,4 +1,8 @@
-"""Rounds of a continuous job: when they begin, what they read, and what is published; without nodes and TensorFlow."""
+"""Rounds of a continuous job: when they begin, what they read, and what is published; without nodes and TensorFlow.
+
+Promise (training): A round that is not over is repeated from the same position.
+Promise (training): No worse version of a model is published.
+"""
 
 from __future__ import annotations
 

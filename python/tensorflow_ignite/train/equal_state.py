@@ -3,6 +3,7 @@
 TensorFlow copies the variables that are made under MultiWorkerMirroredStrategy from the first worker to the others. It
 copies neither what is made elsewhere, nor tables and constants. Workers with different ones would train different
 models without an error. So before the first step each worker computes a hash of each layer, and the nodes compare them.
+A worker that fails meanwhile ends the attempt, and no other one waits for it in a collective operation.
 """
 
 from __future__ import annotations

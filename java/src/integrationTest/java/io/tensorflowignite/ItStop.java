@@ -19,7 +19,11 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** A node that stops while its service must deploy a service. */
+/**
+ * A node that stops while its service must deploy a service.
+ *
+ * <p>Promise (nodes): A node stops at once, even if a job needs its service at that moment.
+ */
 public class ItStop {
   /** Ignite ends the services of a node in any order: with many, one ends before ours. */
   private static final int OTHERS = 8;

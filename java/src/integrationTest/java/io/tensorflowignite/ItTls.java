@@ -39,7 +39,11 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Real nodes with certificates from files, and from Ignite's SSL factory. */
+/**
+ * Real nodes with certificates from files, and from Ignite's SSL factory.
+ *
+ * <p>Promise (security): A node that cannot set up its configured TLS does not serve.
+ */
 public class ItTls {
   private static final long TIMEOUT_S = 30;
   private static final int ROWS = 100;

@@ -16,6 +16,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.Test;
 
+/**
+ * Promise (code): A Java package imports lower layers alone, and a pure one uses no Ignite, gRPC,
+ * clock or thread.
+ */
 public class LayersTest {
   private static final Path SOURCES = Paths.get("java/src/main/java");
   private static final String TABLE =

@@ -45,7 +45,11 @@ import org.apache.ignite.transactions.TransactionIsolation;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
 
-/** A reader that knows the rows of a position gets the present rows from what has changed. */
+/**
+ * A reader that knows the rows of a position gets the present rows from what has changed.
+ *
+ * <p>Promise (rows): Partitions whose changes a node cannot know are read whole.
+ */
 public class ItChanges extends DataTest {
   private static final int PARTITIONS = 32;
   private static final int ROWS = 2_000;

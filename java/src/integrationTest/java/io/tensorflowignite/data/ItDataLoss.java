@@ -31,7 +31,13 @@ import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
 
-/** Partitions without any copy are an error, until somebody accepts that or loads them again. */
+/**
+ * Partitions without any copy are an error, until somebody accepts that or loads them again.
+ *
+ * <p>Promise (rows): Lost rows stay lost until somebody accepts the loss or the cache ends.
+ *
+ * <p>Promise (files): A loss of the project's caches is listed until somebody accepts it.
+ */
 public class ItDataLoss {
   private static final int PARTITIONS = 24;
   private static final int ROWS = 240;

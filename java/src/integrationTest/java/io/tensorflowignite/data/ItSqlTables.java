@@ -29,6 +29,8 @@ import org.junit.experimental.categories.Category;
 /**
  * SELECTs over several tables and over groups, on tables of random rows: the answers of the owners
  * together are the answer of the whole cluster, which Ignite's own SQL gives.
+ *
+ * <p>Promise (sql): The answers of all owners to a SELECT are together the answer of the cluster.
  */
 public class ItSqlTables extends DataTest {
   private static final int PARTITIONS = 32;

@@ -47,7 +47,12 @@ import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** Bad rows, and errors in the threads, of a real node: each concerns only its own job or pass. */
+/**
+ * Bad rows, and errors in the threads, of a real node: each concerns only its own job or pass.
+ *
+ * <p>Promise (nodes): A bad row of a system cache concerns only its own job, node, report or chunk
+ * of output.
+ */
 public class ItJobRows {
   private static final byte[] WRONG = {1, 2, 3, 4};
 

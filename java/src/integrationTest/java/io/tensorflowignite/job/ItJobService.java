@@ -19,7 +19,11 @@ import org.apache.ignite.Ignite;
 import org.junit.ClassRule;
 import org.junit.Test;
 
-/** One job's singleton on a real node. */
+/**
+ * One job's singleton on a real node.
+ *
+ * <p>Promise (jobs): A job whose row is still on its way is not missing.
+ */
 public class ItJobService {
   @ClassRule public static final PlainNodes NODES = new PlainNodes(1);
 

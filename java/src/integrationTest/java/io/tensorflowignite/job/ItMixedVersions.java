@@ -20,7 +20,12 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** A cluster in a rolling upgrade: a node of this version beside a node of a later one. */
+/**
+ * A cluster in a rolling upgrade: a node of this version beside a node of a later one.
+ *
+ * <p>Promise (nodes): A node keeps what a later version has written, and acts on nothing that it
+ * does not know.
+ */
 public class ItMixedVersions {
   private static final int LATER = 1000;
   private static final long TIMEOUT_S = 30;

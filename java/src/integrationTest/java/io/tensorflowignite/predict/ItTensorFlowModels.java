@@ -67,7 +67,12 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** The Ignite service, and the SQL, of nodes that serve a SavedModel of TensorFlow. */
+/**
+ * The Ignite service, and the SQL, of nodes that serve a SavedModel of TensorFlow.
+ *
+ * <p>Promise (prediction): A node that has just joined forwards predictions until it has the
+ * tables.
+ */
 public class ItTensorFlowModels {
   private static final int NODES = 2;
   private static final int PORTS = 10;

@@ -26,7 +26,11 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Two nodes with regions of different sizes: a write is rejected for the node that is full. */
+/**
+ * Two nodes with regions of different sizes: a write is rejected for the node that is full.
+ *
+ * <p>Promise (memory): Nothing that the project stores fills a node's memory.
+ */
 public class ItMemoryReserve {
   private static final long MIB = 1L << 20;
   private static final String SMALL = "small";

@@ -15,6 +15,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
+/** Promise (memory): A node that joins without the project's region costs no cache. */
 public class ItOwnRegionRace {
   @Rule public final TemporaryFolder work = new TemporaryFolder();
 

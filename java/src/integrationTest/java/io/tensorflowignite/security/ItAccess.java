@@ -68,7 +68,11 @@ import org.junit.ClassRule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** Every service of a node, with tokens and rules. */
+/**
+ * Every service of a node, with tokens and rules.
+ *
+ * <p>Promise (security): Every method requires authentication and a permission.
+ */
 public class ItAccess {
   private static final String MODELS = "tensorflow_ignite.v1.ModelService/";
   private static final Job OF_ALICE = job("a11ce000", "alice").build();

@@ -34,7 +34,15 @@ import org.junit.experimental.categories.Category;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** Callers of the Ignite service that predicts: they are known only if Ignite knows them. */
+/**
+ * Callers of the Ignite service that predicts: they are known only if Ignite knows them.
+ *
+ * <p>Promise (security): A query predicts in the name of its caller, and for an unknown one only
+ * what everyone may.
+ *
+ * <p>Promise (security): An Ignite service predicts only for callers whom Ignite knows, where
+ * callers must authenticate.
+ */
 @Category(Full.class)
 public class ItModelCallers {
   @Rule public final TemporaryFolder folder = new TemporaryFolder();

@@ -25,7 +25,13 @@ import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
-/** Files when a node leaves. */
+/**
+ * Files when a node leaves.
+ *
+ * <p>Promise (files): A lost directory is an error, and not empty.
+ *
+ * <p>Promise (files): A small file is on every node.
+ */
 public class ItBlockLoss {
   private static final int BLOCKS = 30;
   private static final int FILES = 30;

@@ -39,7 +39,11 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.junit.Test;
 
-/** Transfer of blocks between clients and nodes. */
+/**
+ * Transfer of blocks between clients and nodes.
+ *
+ * <p>Promise (memory): A slow reader holds only a few blocks in memory.
+ */
 public class ItBlocks extends StorageTest {
   private static final int MEGABYTE = 1 << 20;
 

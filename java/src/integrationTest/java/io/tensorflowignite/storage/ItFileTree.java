@@ -28,6 +28,7 @@ import java.util.Map;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
 
+/** Promise (files): Changes of files at the same time leave a consistent tree. */
 public class ItFileTree extends StorageTest {
   private static final int CHANGES = 600;
 

@@ -38,6 +38,11 @@ import java.util.List;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
+/**
+ * Promise (files): A file appears whole or not at all.
+ *
+ * <p>Promise (files): Only the current tasks of a job change files in its name.
+ */
 public class ItFileWriters extends StorageTest {
   private static final int LONG = 3 * StorageNodes.BLOCK_BYTES + 5;
 

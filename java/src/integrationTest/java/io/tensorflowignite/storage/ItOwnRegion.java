@@ -40,7 +40,12 @@ import org.junit.Test;
 import org.junit.experimental.categories.Category;
 import org.junit.rules.TemporaryFolder;
 
-/** Nodes with and without a data region for the project's own caches. */
+/**
+ * Nodes with and without a data region for the project's own caches.
+ *
+ * <p>Promise (memory): The project's caches use its region where every server node has it, else the
+ * default one.
+ */
 @Category(Full.class)
 public class ItOwnRegion {
   private static final long MIB = 1L << 20;

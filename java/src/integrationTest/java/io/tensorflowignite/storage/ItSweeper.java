@@ -15,7 +15,11 @@ import io.tensorflowignite.v1.BeginWriteResponse;
 import java.time.Duration;
 import org.junit.Test;
 
-/** The memory of garbage is freed, also after the death of the writer or node that made it. */
+/**
+ * The memory of garbage is freed, also after the death of the writer or node that made it.
+ *
+ * <p>Promise (files): No block is forgotten, although its writer or node has died.
+ */
 public class ItSweeper extends StorageTest {
   private static final Duration SHORT = Duration.ofMillis(400);
   private static final Duration LONG = Duration.ofSeconds(120);

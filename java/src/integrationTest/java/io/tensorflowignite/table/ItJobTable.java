@@ -29,7 +29,13 @@ import org.junit.BeforeClass;
 import org.junit.ClassRule;
 import org.junit.Test;
 
-/** The rows of jobs in the tables of two real nodes. */
+/**
+ * The rows of jobs in the tables of two real nodes.
+ *
+ * <p>Promise (jobs): The row of a job does not grow with its attempts, progress or readers.
+ *
+ * <p>Promise (nodes): Rows stay readable for an earlier version until its last node has left.
+ */
 public class ItJobTable {
   @ClassRule public static final PlainNodes NODES = PlainNodes.shared();
 

@@ -38,7 +38,8 @@ import org.apache.ignite.services.Service;
 /**
  * One job's cluster singleton: observes the cluster, lets {@link JobObserver} decide, and writes
  * the job's row. All its state is in the row, so that another node can continue. {@code init} and
- * {@code execute} never throw: Ignite loses a singleton whose method throws.
+ * {@code execute} never throw: Ignite loses a singleton whose method throws. {@code execute} does
+ * not return before its job is over: Ignite counts an ended service as deployed.
  */
 public final class JobService implements Service {
   /** The start of the name of every job's service. */

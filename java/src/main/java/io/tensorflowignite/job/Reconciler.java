@@ -54,7 +54,9 @@ public final class Reconciler {
   private long retainedAt = System.nanoTime() - LONGEST_RETENTION_INTERVAL.toNanos();
 
   /**
-   * @param nodeFilter the nodes that may host jobs' services; null: every server node.
+   * @param nodeFilter the nodes that may host jobs' services; null: every server node. It is the
+   *     filter of TensorFlowService: a filter class of this jar would fail on nodes without the
+   *     jar.
    */
   public Reconciler(
       Ignite ignite,

@@ -5,7 +5,10 @@ import org.apache.ignite.events.Event;
 import org.apache.ignite.events.EventType;
 import org.apache.ignite.lang.IgnitePredicate;
 
-/** Ignite's events about nodes and partitions; enables only the types that are needed. */
+/**
+ * Ignite's events about nodes and partitions; enables only the types that are needed. An event
+ * changes no state: it only starts another comparison of a row with the cluster.
+ */
 public final class TopologyEvents implements AutoCloseable {
   private static final int[] TOPOLOGY = {
     EventType.EVT_NODE_JOINED,

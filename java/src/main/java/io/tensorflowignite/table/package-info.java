@@ -1,5 +1,6 @@
 /**
- * The system caches: jobs, reports, nodes, the output of running tasks, and losses. Values are
- * serialized protobuf messages, so that nodes without our jar can store them too.
+ * The system caches: jobs, reports, nodes, the output of running tasks, and losses. Keys are
+ * strings and values are serialized protobuf messages in byte arrays, so that nodes without our jar
+ * can store them too.
  */
 package io.tensorflowignite.table;

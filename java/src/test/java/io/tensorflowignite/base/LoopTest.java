@@ -14,6 +14,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
+/**
+ * Promise (nodes): Only its closing ends a loop of a node, and no exception, error or interruption.
+ */
 public class LoopTest {
   private static final Duration LIMIT = Duration.ofSeconds(30);
   private static final Duration PAUSE = Duration.ofMillis(1);

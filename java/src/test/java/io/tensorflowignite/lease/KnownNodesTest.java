@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.Test;
 
+/** Promise (nodes): A cluster that shrinks in order has no minority. */
 public class KnownNodesTest {
   private long seconds = 1_000;
   private final Set<String> leftInOrder = new HashSet<>();

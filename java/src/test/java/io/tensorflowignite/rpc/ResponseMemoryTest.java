@@ -37,7 +37,12 @@ import org.junit.After;
 import org.junit.Test;
 import org.junit.experimental.categories.Category;
 
-/** Who gets memory for responses, and whose responses are given up. */
+/**
+ * Who gets memory for responses, and whose responses are given up.
+ *
+ * <p>Promise (memory): A caller who does not read has a part of the heap at most, and loses it to
+ * others.
+ */
 public class ResponseMemoryTest {
   private static final int TIMEOUT_S = 60;
   private static final int MIB = 1 << 20;

@@ -34,7 +34,11 @@ import org.apache.ignite.internal.NodeStoppingException;
 import org.apache.ignite.logger.NullLogger;
 import org.junit.Test;
 
-/** Calls of a cluster that requires certificates. */
+/**
+ * Calls of a cluster that requires certificates.
+ *
+ * <p>Promise (security): A method that has not called {@code Guard} sends no answer.
+ */
 public class AuthenticationTest {
   private static final Metadata.Key<String> AUTHORIZATION =
       Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);

@@ -25,6 +25,7 @@ import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
 import org.junit.Test;
 
+/** Promise (security): Every call verifies a task's token against the row of its job. */
 public class TaskTokensTest {
   private static final TaskKey KEY =
       TaskKey.newBuilder()

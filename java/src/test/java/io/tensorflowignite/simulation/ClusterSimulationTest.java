@@ -16,6 +16,8 @@ import org.junit.experimental.categories.Category;
  * Small clusters with random faults, one for each seed, with the rules of real nodes and virtual
  * time. {@code SIMULATION_SEEDS=n} is their number, and {@code SIMULATION_SEED=n} runs one of them
  * and prints its history.
+ *
+ * <p>Promise (jobs): Whatever fails, every job ends, and no two of its attempts run at once.
  */
 public class ClusterSimulationTest {
   private static final int SEEDS = 400;

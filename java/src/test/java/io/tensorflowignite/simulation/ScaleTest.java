@@ -57,6 +57,8 @@ import org.junit.Test;
  * decisions. Each number is counted with the rules and the messages of real nodes, and the bounds
  * are for each event. A part of 10,000 jobs is run, the rest of the same sizes would count the
  * same; {@code SIMULATION_JOBS=10000} runs all of them.
+ *
+ * <p>Promise (jobs): The cost of an event grows only with the tasks of its job.
  */
 public class ScaleTest {
   private static final int NODES = 1_000;

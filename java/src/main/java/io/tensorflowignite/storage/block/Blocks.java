@@ -24,7 +24,8 @@ import org.apache.ignite.transactions.TransactionIsolation;
 
 /**
  * The blocks of all extents, in their caches under {@code extent/number}. A small file has its only
- * block on every node: a directory of checkpoints depends on files of some 100 bytes. No key is in
+ * block on every node: a directory of checkpoints depends on files of some 100 bytes. It is not in
+ * the record of its directory, since each change of a directory rewrites such records. No key is in
  * both caches after a transaction.
  */
 public final class Blocks {

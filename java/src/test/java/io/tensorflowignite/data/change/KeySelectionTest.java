@@ -17,6 +17,7 @@ import java.util.stream.LongStream;
 import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.junit.Test;
 
+/** Promise (rows): The hash of a key is the same in every version. */
 public class KeySelectionTest {
   private static final long HASHES = 1L << 32;
   private static final int KEYS = 20_000;

@@ -10,6 +10,10 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.junit.Test;
 
+/**
+ * Promise (rows): Lost partitions on disk are reset only when every last complete copy is back with
+ * rows.
+ */
 public class RestoredCopiesTest {
   private static final CacheLoss LOSS =
       CacheLoss.newBuilder()

@@ -8,6 +8,9 @@ import static org.junit.Assert.assertTrue;
 import java.util.concurrent.TimeUnit;
 import org.junit.Test;
 
+/**
+ * Promise (rows): A stream gives way to an application, and keeps at least a tenth of a processor.
+ */
 public class YieldRuleTest {
   private static final long STEP_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long LATE = LATE_NANOS + 1;

@@ -5,7 +5,11 @@ import static org.junit.Assert.assertEquals;
 import java.util.List;
 import org.junit.Test;
 
-/** A query with groups reads partitions in parts, which have a bounded number of rows. */
+/**
+ * A query with groups reads partitions in parts, which have a bounded number of rows.
+ *
+ * <p>Promise (sql): A query holds a bounded number of groups and of values of a list on the heap.
+ */
 public class HeldRowsTest {
   @Test
   public void partsHaveAtMostTheRowsThatMayBeHeldAndOnePartitionAtLeast() {

@@ -14,7 +14,11 @@ import java.util.stream.Collectors;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
-/** The SQL that is allowed over a table, and the errors of other SQL. */
+/**
+ * The SQL that is allowed over a table, and the errors of other SQL.
+ *
+ * <p>Promise (sql): Ignite runs only SQL that is checked, and no text of a caller.
+ */
 public class RowSelectTest {
   private static final SqlTable TABLE = new SqlTable("digits", "digits", "DIGIT", Map.of());
   private static final String FROM = " FROM \"digits\".\"DIGIT\"";

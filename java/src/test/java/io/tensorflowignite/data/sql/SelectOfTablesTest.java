@@ -19,7 +19,11 @@ import java.util.stream.Stream;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
-/** Joins, subqueries and groups: which of them each owner can answer alone. */
+/**
+ * Joins, subqueries and groups: which of them each owner can answer alone.
+ *
+ * <p>Promise (sql): A SELECT that owners cannot answer alone is refused.
+ */
 public class SelectOfTablesTest {
   private static final String INT = "java.lang.Integer";
   private static final String TEXT = "java.lang.String";

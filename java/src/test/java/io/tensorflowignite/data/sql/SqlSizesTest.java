@@ -12,7 +12,11 @@ import java.util.Collections;
 import java.util.Map;
 import org.junit.Test;
 
-/** The functions that SQL may call, and the size that their results may have. */
+/**
+ * The functions that SQL may call, and the size that their results may have.
+ *
+ * <p>Promise (sql): A node computes no value of unbounded size.
+ */
 public class SqlSizesTest {
   private static final SqlTable TABLE =
       new SqlTable(

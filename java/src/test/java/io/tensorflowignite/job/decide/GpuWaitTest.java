@@ -31,7 +31,11 @@ import java.util.Optional;
 import java.util.Random;
 import org.junit.Test;
 
-/** Each node has one GPU, and each worker needs one. */
+/**
+ * Each node has one GPU, and each worker needs one.
+ *
+ * <p>Promise (processes): An attempt keeps its GPUs until its end is proven.
+ */
 public class GpuWaitTest {
   private final Map<String, Job> jobs = new LinkedHashMap<>();
   private final Map<String, Placement> next = new HashMap<>();

@@ -58,7 +58,15 @@ import java.util.stream.Collectors;
 import org.junit.AfterClass;
 import org.junit.Test;
 
-/** The states of a job: what leads from each one to the next. */
+/**
+ * The states of a job: what leads from each one to the next.
+ *
+ * <p>Promise (jobs): A job stopped by force is final within the time of a proof, every other one
+ * after its wait timeout.
+ *
+ * <p>Promise (jobs): A task that fails because rows are lost, or are on too few nodes, is no crash,
+ * and its job ends.
+ */
 public class JobMachineTest {
   @AfterClass
   public static void everyTransitionIsExercised() {

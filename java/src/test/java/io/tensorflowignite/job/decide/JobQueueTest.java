@@ -28,6 +28,12 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.junit.Test;
 
+/**
+ * Promise (jobs): A node has no more tasks than its limit, unless one job alone needs more or a
+ * restarted job came from another node.
+ *
+ * <p>Promise (jobs): Every waiting job starts at some time, whatever comes after it.
+ */
 public class JobQueueTest {
   private final Map<Resource, Integer> limits =
       new HashMap<>(

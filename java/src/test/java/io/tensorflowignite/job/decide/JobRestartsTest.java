@@ -33,7 +33,11 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.Test;
 
-/** How many restarts a job has, what counts as a crash, and what the next attempt waits for. */
+/**
+ * How many restarts a job has, what counts as a crash, and what the next attempt waits for.
+ *
+ * <p>Promise (jobs): Restarts without progress are bounded, whatever their cause.
+ */
 public class JobRestartsTest {
   @Test
   public void crashesBeyondTheBudgetFailTheJobWithTracebackAndExitCode() {

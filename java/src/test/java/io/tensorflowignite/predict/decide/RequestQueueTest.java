@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Random;
 import org.junit.Test;
 
+/** Promise (prediction): Rows that wait for a model are bounded, and a late request is not sent. */
 public class RequestQueueTest {
   private static final long DELAY = 2_000_000;
   private static final long LATE = 1_000_000_000;

@@ -28,6 +28,11 @@ import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.junit.Test;
 
+/**
+ * Promise (prediction): A change of the chosen nodes fails no request.
+ *
+ * <p>Promise (prediction): A version that cannot be loaded changes nothing else.
+ */
 public class RolloverTest {
   private static final List<String> NODES = List.of("a", "b");
   private static final Timestamp NOW = Timestamps.fromMillis(1_000_000);

@@ -14,6 +14,10 @@ import io.tensorflowignite.v1.TensorSpec;
 import java.util.List;
 import org.junit.Test;
 
+/**
+ * Promise (prediction): A request that does not fit the signature is refused before it is in a
+ * batch.
+ */
 public class TensorsTest {
   private static final ModelSignature SIGNATURE =
       ModelSignature.newBuilder()

@@ -42,7 +42,11 @@ import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
-/** A real server and real connections, with certificates of the test. */
+/**
+ * A real server and real connections, with certificates of the test.
+ *
+ * <p>Promise (security): A port with TLS never accepts plain text.
+ */
 public class NodeTlsTest {
   private static final Duration DAY = Duration.ofDays(1);
   private static final Duration OFTEN = Duration.ofMillis(20);
