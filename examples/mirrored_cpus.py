@@ -3,7 +3,7 @@
     tensorflow-ignite submit --cache digits --strategy mirrored examples/mirrored_cpus.py
     python examples/mirrored_cpus.py                  # outside a job, on all rows
 
-A job of the kind ``mirrored`` has one task, which reads the whole cache. With GPUs (``submit --gpus-per-worker 2``)
+A job of the kind ``mirrored`` has one task, which reads the whole cache. With GPUs (``submit --set workers.gpus=2``)
 ``tfi.train.strategy()`` is all that it needs: each of them has a copy of the model, and takes its part of each batch.
 Without GPUs that strategy has one copy.
 To try on a laptop what several devices do, this script splits the processor into two logical devices.

@@ -50,6 +50,6 @@ def test_when_a_stream_breaks_all_are_ended_and_no_thread_is_left() -> None:
 )
 def test_invalid_arguments_of_read_table_are_refused_before_any_call(arguments: dict[str, Any]) -> None:
     with pytest.raises(
-        errors.InvalidRequestError, match="columns=|on_mismatch=|schema=|transport=|credentials|options="
+        errors.InvalidRequestError, match=r"columns=|on_mismatch=|schema=|transport=|credentials|options="
     ):
         tfi.read_table("c", **{"options": tfi.ReadOptions(address="localhost:1"), **arguments})
