@@ -161,7 +161,7 @@ $(NODES): $(JARS) java/share_classes.py | $(INSTALLED)
 proto: $(INSTALLED) ## Generate the Python of proto/ again.
 	$(BIN)/python proto/generate.py
 
-diagram: $(TOOLS) ## Draw the job's states in ARCHITECTURE.md again.
+diagram: $(TOOLS) ## Draw the job's states in docs/job-states.md again.
 	$(GRADLE) diagram
 
 venv: $(INSTALLED) ## Make .venv with everything that tests need.

@@ -104,7 +104,7 @@ def test_the_table_of_options_is_made_of_the_rules_beside_their_fields() -> None
 
 
 def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
-    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## A stranger's walk")[2].partition("\n## ")[0]
+    section = (ROOT / "ARCHITECTURE.md").read_text().partition("## Walks")[2].partition("\n## ")[0]
     homes = {"python": ROOT / "python/tensorflow_ignite", "java": ROOT / "java/src/main/java/io/tensorflowignite"}
     for language, path in re.findall(r"`(python|java)/…/([^`]+)`", section):
         assert (homes[language] / path).is_file(), f"{language}/…/{path}"
@@ -114,7 +114,7 @@ def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
         lines = [line for line in walk.splitlines() if line.startswith("| `")]
         rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
         files = [row[0] for row in rows]
-        assert len(files) >= 15
+        assert len(files) >= 6
         assert len(set(files)) == len(files), walk
         assert all(len(row) == 3 and all(row) for row in rows), walk
 
@@ -122,15 +122,14 @@ def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
 @EACH_DOCUMENT
 def test_no_document_uses_words_that_the_glossary_replaces(document: Path) -> None:
     text = document.read_text()
-    if document.name == "ARCHITECTURE.md":
-        text = re.sub(r"\*\*Not this, but that\.\*\*.*?\n## ", "", text, flags=re.DOTALL)
+    if document.name == "glossary.md":
+        text = text.partition("## Not this, but that")[0]
     prose = re.sub(r"`[^`]*`", "", text)
     assert re.findall(r"(?i)\b(told|so many|whoever|hopeless|wanted|for ever|hand(?:s|ed)? over)\b", prose) == []
 
 
-def test_every_class_that_the_architecture_names_exists() -> None:
-    text = (ROOT / "ARCHITECTURE.md").read_text()
-    text = re.sub(r"## The words\n.*?\n## ", "", text, flags=re.DOTALL)
+def test_every_class_that_the_pages_for_developers_name_exists() -> None:
+    text = "\n".join((ROOT / page).read_text() for page in ("ARCHITECTURE.md", "docs/job-states.md"))
     named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z]\w*)?)(?:\.\w+)?`", text))
     known = {path.stem for path in (ROOT / "java").rglob("*.java")}
     for folder, declared in {
@@ -139,8 +138,8 @@ def test_every_class_that_the_architecture_names_exists() -> None:
     }.items():
         for path in [*(ROOT / folder).rglob("*.py"), *(ROOT / folder).rglob("*.proto")]:
             known.update(re.findall(declared, path.read_text()))
-    assert len(named) >= 20
-    assert sorted(named - known - {"XService"}) == []
+    assert len(named) >= 15
+    assert sorted(named - known) == []
 
 
 def command_lines(text: str) -> Iterator[list[str]]:

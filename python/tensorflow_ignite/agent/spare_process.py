@@ -7,7 +7,8 @@ JSON. The answer is `taken`, after which the script runs, or `unfit REASON`, aft
 
 The script finds what it finds after a start by `python -u SCRIPT`: the same arguments, `sys.path`, variables, working
 directory, limits and output, and a new `__main__`, which Python's own function for main programs runs. So exit codes,
-tracebacks, signals and the end of the process are Python's too. The empty arguments keep space for its command line.
+tracebacks, signals and the end of the process are Python's too. No process is forked after the imports: their threads,
+locks and random numbers belong to one process. The empty arguments keep space for its command line.
 """
 
 import builtins

@@ -2,6 +2,9 @@
 
 A step takes one element of a dataset of batches. How many rows these are is known if the dataset is made of
 :func:`tensorflow_ignite.dataset` by ``batch``, and by methods that make one element of one, such as ``map``.
+
+The position of a worker goes from ``fit_input`` and this module to ``input_states``, which stores the positions of all
+workers in the checkpoint. In a later attempt they come back here, and ``data.resuming`` begins an epoch there.
 """
 
 from __future__ import annotations

@@ -264,6 +264,7 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * Attempts of ended jobs that are not proven terminated here: no task is placed here meanwhile.
+   * Only the row of this node has them, so the quarantine ends with the node.
    */
   public List<UnprovenAttempt> quarantine() {
     return attempts.values().stream()

@@ -8,9 +8,9 @@ import org.junit.Test;
 
 public class JobDiagramTest {
   @Test
-  public void architectureShowsTheStatesThatTheMachineHas() throws IOException {
+  public void documentShowsTheStatesThatTheMachineHas() throws IOException {
     assertEquals(
-        "ARCHITECTURE.md is stale: run `make diagram`",
+        "docs/job-states.md is stale: run `make diagram`",
         JobDiagram.diagram(),
         JobDiagram.drawn(Files.readString(JobDiagram.DOCUMENT)));
   }
