@@ -52,9 +52,10 @@ ASSUMED = {
     "jobs.md": {
         0: _DIGITS + 'tfi.load("images", {"pixels": pixels}, if_exists="replace")\n'
         "open('train.py', 'w').write('print(7)')\n",
-        1: "client = tfi.connect(os.environ['TENSORFLOW_IGNITE_ADDRESS'])\n"
+        1: "step, total_steps, loss = 1, 2, 0.5\n",
+        2: "client = tfi.connect(os.environ['TENSORFLOW_IGNITE_ADDRESS'])\n"
         "def train(epochs):\n    print(epochs, 'epochs')\n",
-        4: "step, total_steps, loss = 1, 2, 0.5\n",
+        3: "open('requirements.txt', 'w').close()\n",
     },
     "models.md": {
         0: _DIGITS,

@@ -52,7 +52,8 @@ def _line(name: str, field: Any) -> str:
     missing = sorted(every - set(rule.kinds)) if named else []
     if len(missing) == 1:
         named = [f"all but {kinds[missing[0]].name.removeprefix('JOB_KIND_').lower().replace('_', '-')}"]
-    return f"| {name} | {rule.help} | {values} | {', '.join(named)} |"
+    line = f"| {name} | {rule.help} | {values} | {', '.join(named)}"
+    return f"{line.rstrip('| ')} |"
 
 
 def _numbers(field: Any) -> list[int]:
