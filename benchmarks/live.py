@@ -51,7 +51,7 @@ JVM = ("-XX:TieredStopAtLevel=4", "-XX:+UseG1GC", "-Xms512m", "-Xmx512m")
 CLIENT_JVM = ("-XX:+UseSerialGC", "-Xms128m", "-Xmx128m")
 PARTITIONS = 48
 # Bean properties of nodes whose tasks and streams take what they get.
-UNLIMITED = {"taskNice": 0, "readRate": "unlimited"}
+UNLIMITED = {"tasks": {"nice": 0}, "rows": {"readRate": "unlimited"}}
 KEYS = 20_000
 VALUE_BYTES = 200
 THREADS = 16

@@ -105,7 +105,7 @@ def measure(
         The windows without a job, ``idle``, and with one, ``job``.
     """
     # The import of a spare would be counted as work of the job.
-    environment = {"TENSORFLOW_IGNITE_WARM_PROCESSES": "0"}
+    environment = {"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": "0"}
     with (
         LocalCluster(nodes=nodes, jvm_args=jvm, environment=environment) as cluster,
         tfi.connect(cluster.address) as client,

@@ -359,10 +359,10 @@ def measure(
     found = Found()
     # Tasks have the priority of the other contenders: other programs of the machine take as much from each.
     environment = {
-        "TENSORFLOW_IGNITE_TASK_NICE": "0",
+        "TENSORFLOW_IGNITE_TASKS_NICE": "0",
         "TENSORFLOW_IGNITE_HTTP_PORT": "0",
         # As by default, whatever this process has.
-        "TENSORFLOW_IGNITE_WARM_PROCESSES": "1",
+        "TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": "1",
     }
     with ExitStack() as ends:
         folder = Path(

@@ -105,7 +105,7 @@ class Sizes:
     @property
     def environment(self) -> dict[str, str]:
         """Of the nodes of our clusters."""
-        return {"TENSORFLOW_IGNITE_WARM_PROCESSES": self.spares}
+        return {"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": self.spares}
 
 
 QUICK = Sizes(

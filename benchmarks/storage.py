@@ -56,7 +56,7 @@ UNTIMED = {"spoil", "check", "settle", "local_clean", "clean", "clean_backup", "
 def start_cluster(ends: ExitStack, folder: Path, backups: int, nodes: int, jvm: Sequence[str]) -> LocalCluster:
     """A cluster whose files have so many backups."""
     config = folder / f"backups-{backups}.xml"
-    config.write_text(node_configuration(storageBackups=backups))
+    config.write_text(node_configuration(storage={"backups": backups}))
     return ends.enter_context(LocalCluster(nodes=nodes, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
 
 

@@ -226,7 +226,7 @@ def measure(
     """All contenders in turn, for each workload; what was found is kept after each."""
     found = Found()
     # Tasks have the priority of the other contenders: other programs of the machine take as much from each.
-    environment = {"TENSORFLOW_IGNITE_WARM_PROCESSES": sizes.spares, "TENSORFLOW_IGNITE_TASK_NICE": "0"}
+    environment = {"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": sizes.spares, "TENSORFLOW_IGNITE_TASKS_NICE": "0"}
     with ExitStack() as ends:
         cluster = ends.enter_context(LocalCluster(sizes.workers, jvm_args=jvm, environment=environment))
         client = ends.enter_context(tfi.connect(cluster.address))

@@ -37,14 +37,14 @@ CONFIGURATION = """<?xml version="1.0" encoding="UTF-8"?>
         <property name="maxPerNodeCount" value="1"/>
         <property name="service">
           <bean class="io.tensorflowignite.TensorFlowService">
-            <property name="tls" value="required"/>
-            <property name="tokens">
+            <property name="security.tls" value="required"/>
+            <property name="security.tokens">
               <map>
                 <entry key="etl" value="{etl}"/>
                 <entry key="analyst" value="{analyst}"/>
               </map>
             </property>
-            <property name="access">
+            <property name="security.access">
               <list>
                 <value>etl read,write raw_*</value>
                 <value>etl files /reports/*</value>

@@ -57,9 +57,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # No test calls in the name of whoever runs it.
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
     # The nodes of most tests run few tasks, which the import of TensorFlow at their start would only delay.
-    os.environ.setdefault("TENSORFLOW_IGNITE_WARM_PROCESSES", "0")
+    os.environ.setdefault("TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES", "0")
     # Tests run beside others, which would leave tasks of a low priority little time.
-    os.environ.setdefault("TENSORFLOW_IGNITE_TASK_NICE", "0")
+    os.environ.setdefault("TENSORFLOW_IGNITE_TASKS_NICE", "0")
     node_logs.observe()
     # Those of a test that was interrupted.
     config.add_cleanup(node_logs.forget)
@@ -87,7 +87,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def tolerant(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A configuration of nodes: a machine that stalls for seconds, as those of tests do, costs no node and no task."""
     config = tmp_path_factory.mktemp("tolerant") / "node.xml"
-    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=60))
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 60}))
     return config
 
 
@@ -104,7 +104,7 @@ def cluster(tolerant: Path) -> Iterator[LocalCluster]:
 def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A cluster whose nodes tests stop, kill and start, two at once too; each makes it three again before it begins."""
     config = tmp_path_factory.mktemp("shaken") / "node.xml"
-    config.write_text(node_configuration(storageBackups=2, leaseTimeoutSeconds=LEASE_SECONDS))
+    config.write_text(node_configuration(storage={"backups": 2}, timeouts={"leaseSeconds": LEASE_SECONDS}))
     # Their caches stay: Ignite may lose a node when a cache is destroyed whose partitions are on their way.
     with LocalCluster(nodes=3, config=config, data_region_bytes=_ROOM) as started:
         _shared.append(started)
@@ -116,7 +116,7 @@ def shaken(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
 def patient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A cluster whose nodes wait a minute for one that stands still: a slow test resumes it in time."""
     config = tmp_path_factory.mktemp("patient") / "node.xml"
-    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=LEASE_SECONDS))
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": LEASE_SECONDS}))
     with LocalCluster(nodes=3, config=config) as started:
         _shared.append(started)
         yield started

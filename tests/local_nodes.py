@@ -8,7 +8,7 @@ from tensorflow_ignite.testing import LocalNode
 
 # How long nodes wait for one that stands still; 10 s by default. For node_configuration(node=...).
 GIVES_UP_AFTER_A_MINUTE = '<property name="failureDetectionTimeout" value="60000"/>'
-# The leaseTimeoutSeconds of the clusters whose nodes tests kill and freeze; a busy machine is late by some seconds.
+# The timeouts.leaseSeconds of the clusters whose nodes tests kill and freeze; a busy machine is late by some seconds.
 LEASE_SECONDS = 12
 
 

@@ -29,7 +29,9 @@ def starved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     folder = tmp_path_factory.mktemp("starved")
     config = folder / "node.xml"
     config.write_text(
-        node_configuration(node=GIVES_UP_AFTER_A_MINUTE, taskProcesses=PROCESSES, leaseTimeoutSeconds=LEASE)
+        node_configuration(
+            node=GIVES_UP_AFTER_A_MINUTE, tasks={"processes": PROCESSES}, timeouts={"leaseSeconds": LEASE}
+        )
     )
     options = ["-Xmx512m", "-XX:+UseG1GC", ATTACH]
     with (

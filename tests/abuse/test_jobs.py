@@ -109,7 +109,9 @@ def test_a_script_that_forks_without_end(arena: Arena, tmp_path: Path) -> None:
     path.write_text(_FORKS)
     with tfi.connect(arena.address) as client:
         handle = client.submit(path, cache=CACHE, restart=tfi.Restart(max_crashes=0))
-        with pytest.raises(errors.JobFailedError, match=r"had \d+ processes.*\(taskProcesses\).*raise taskProcesses"):
+        with pytest.raises(
+            errors.JobFailedError, match=r"had \d+ processes.*\(tasks.processes\).*raise tasks.processes"
+        ):
             handle.wait(JOB_SECONDS)
         handle.remove()
 

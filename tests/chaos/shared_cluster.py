@@ -143,10 +143,10 @@ def shared_cluster(directory: Path) -> Iterator[SharedCluster]:
     config = directory / "node.xml"
     config.write_text(
         node_configuration(
-            allowUnauthenticated=True,
-            leaseTimeoutSeconds=12,
-            storageBackups=BACKUPS,
-            taskMemoryMegabytes=_MEMORY_MEGABYTES,
+            security={"allowUnauthenticated": True},
+            timeouts={"leaseSeconds": 12},
+            storage={"backups": BACKUPS},
+            tasks={"memoryMegabytes": _MEMORY_MEGABYTES},
         )
     )
     watch = Watch(directory)

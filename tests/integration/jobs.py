@@ -49,7 +49,7 @@ def environment(address: str | None) -> dict[str, str]:
     names = ("TENSORFLOW_IGNITE_", "IGNITE_DATASET_", "TF_CONFIG")
     env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     # Of a node or a quickstart that the test starts.
-    env["TENSORFLOW_IGNITE_WARM_PROCESSES"] = "0"
+    env["TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES"] = "0"
     return env | ({"TENSORFLOW_IGNITE_ADDRESS": address} if address else {})
 
 

@@ -103,7 +103,7 @@ def configuration(caches: list[Cache]) -> str:
     """A Spring XML file for nodes that have these caches from their start."""
     found = "".join(cache.to_xml() for cache in caches)
     caches_of_nodes = f'<property name="cacheConfiguration"><list>{found}</list></property>'
-    return node_configuration(node=caches_of_nodes + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20)
+    return node_configuration(node=caches_of_nodes + GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 20})
 
 
 def fill(client: Client, cache: Cache, keys: range) -> None:

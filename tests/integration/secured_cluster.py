@@ -47,11 +47,13 @@ def secured_cluster(
     config.write_text(
         node_configuration(
             node=GIVES_UP_AFTER_A_MINUTE,
-            leaseTimeoutSeconds=20,
-            tokens={name: hashlib.sha256(token(name).encode()).hexdigest() for name in names},
-            access=rules,
-            clientCertificates="required",
-            tls="required",
+            timeouts={"leaseSeconds": 20},
+            security={
+                "tokens": {name: hashlib.sha256(token(name).encode()).hexdigest() for name in names},
+                "access": rules,
+                "clientCertificates": "required",
+                "tls": "required",
+            },
         )
     )
     pems = {"CERTIFICATE": node.certificate, "KEY": node.key, "CA": authority.certificate}

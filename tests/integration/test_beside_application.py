@@ -19,7 +19,7 @@ NICE = 10
 
 def test_tasks_and_what_they_start_have_a_lower_priority_than_their_node(tmp_path: Path) -> None:
     # As without the setting of all tests.
-    by_default = {"TENSORFLOW_IGNITE_TASK_NICE": ""}
+    by_default = {"TENSORFLOW_IGNITE_TASKS_NICE": ""}
     with LocalCluster(nodes=1, environment=by_default) as cluster, tfi.connect(cluster.address) as client:
         tfi.load("one", {"id": np.arange(10)}, partitions=1, address=cluster.address)
         job = client.submit(SCRIPTS / "stay.py", cache="one", args=[str(tmp_path), "0"])

@@ -40,7 +40,9 @@ SCRIPT = """
 @pytest.fixture
 def network(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Network]:
     config = tmp_path / "node.xml"
-    config.write_text(node_configuration(allowUnauthenticated=True, leaseTimeoutSeconds=LEASE_SECONDS))
+    config.write_text(
+        node_configuration(security={"allowUnauthenticated": True}, timeouts={"leaseSeconds": LEASE_SECONDS})
+    )
     with Network(tmp_path, config, environment=getattr(request, "param", None)) as started:
         yield started
 

@@ -144,7 +144,7 @@ def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
 def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     """A node that keeps jobs for seconds."""
     config = tmp_path_factory.mktemp("forgetful") / "node.xml"
-    config.write_text(node_configuration(jobRetentionHours=4 / 3600))
+    config.write_text(node_configuration(jobs={"retentionHours": 4 / 3600}))
     with LocalCluster(nodes=1, config=config) as cluster:
         yield cluster
 

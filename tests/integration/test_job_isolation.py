@@ -24,13 +24,13 @@ SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "hidden-5",
 }
 # TensorFlow is not imported by the scripts here.
-LIMITS = {"taskMemoryMegabytes": 512, "taskOpenFiles": 200, "taskProcesses": 3, "taskEnvironment": "NAMED_*"}
+LIMITS = {"memoryMegabytes": 512, "openFiles": 200, "processes": 3, "environment": "NAMED_*"}
 
 
 @pytest.fixture(scope="module")
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     config = tmp_path_factory.mktemp("limited") / "node.xml"
-    config.write_text(node_configuration(**LIMITS))
+    config.write_text(node_configuration(tasks=LIMITS))
     with LocalCluster(nodes=1, config=config, environment={**SECRETS, "NAMED_BY_IT": "yes"}) as cluster:
         tfi.load("few", {"id": np.arange(10)}, partitions=2, address=cluster.address)
         yield cluster
@@ -53,11 +53,11 @@ def test_nodes_secrets_reach_neither_its_agent_nor_a_task(limited: LocalCluster,
 @pytest.mark.parametrize(
     ("source", "cause"),
     [
-        ("held = bytearray(1 << 30)", "may use 0.50 GiB of memory (taskMemoryMegabytes)"),
-        ("held = [open('/dev/null') for _ in range(300)]", "may have 200 open files (taskOpenFiles)"),
+        ("held = bytearray(1 << 30)", "may use 0.50 GiB of memory (tasks.memoryMegabytes)"),
+        ("held = [open('/dev/null') for _ in range(300)]", "may have 200 open files (tasks.openFiles)"),
         (
             "import subprocess, time\nfor _ in range(5): subprocess.Popen(['sleep', '600'])\ntime.sleep(600)",
-            "may have 3 at a time (taskProcesses)",
+            "may have 3 at a time (tasks.processes)",
         ),
     ],
 )

@@ -34,7 +34,7 @@ exec "{python}" "$@"
 
 def test_stop_by_force_ends_a_job_whose_node_proves_nothing_and_the_node_is_in_quarantine(tmp_path: Path) -> None:
     config, python, broken = tmp_path / "node.xml", tmp_path / "python", tmp_path / "broken"
-    config.write_text(node_configuration(leaseTimeoutSeconds=LEASE))
+    config.write_text(node_configuration(timeouts={"leaseSeconds": LEASE}))
     python.write_text(INTERPRETER.format(broken=broken, python=sys.executable))
     python.chmod(0o700)
     with LocalCluster(nodes=1, config=config, python=str(python)) as cluster, tfi.connect(cluster.address) as client:

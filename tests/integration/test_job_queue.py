@@ -41,10 +41,9 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     config.write_text(
         node_configuration(
             node=GIVES_UP_AFTER_A_MINUTE,
-            leaseTimeoutSeconds=20,
-            maxTasks=2,
-            taskQuotas={"alice": "2"},
-            tokens=digests,
+            timeouts={"leaseSeconds": 20},
+            jobs={"maxTasks": 2, "taskQuotas": {"alice": "2"}},
+            security={"tokens": digests},
         )
     )
     bob = Credentials(token=TOKENS["bob"])
@@ -212,5 +211,5 @@ def test_waiting_jobs_start_after_the_oldest_node_is_killed(scene: Scene, tmp_pa
 
 def _plain(folder: Path) -> Path:
     config = folder / "plain.xml"
-    config.write_text(node_configuration(maxTasks=1))
+    config.write_text(node_configuration(jobs={"maxTasks": 1}))
     return config

@@ -31,7 +31,7 @@ CHILDREN = 5
 def cluster(secured: bool, tmp_path: Path) -> Iterator[tuple[LocalCluster, Credentials | None]]:
     config = tmp_path / "node.xml"
     if not secured:
-        config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=LEASE))
+        config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": LEASE}))
         with LocalCluster(3, config=config) as started:
             yield started, None
         return
@@ -40,11 +40,13 @@ def cluster(secured: bool, tmp_path: Path) -> Iterator[tuple[LocalCluster, Crede
     config.write_text(
         node_configuration(
             node=GIVES_UP_AFTER_A_MINUTE,
-            leaseTimeoutSeconds=LEASE,
-            tokens={"alice": hashlib.sha256(b"alices-token").hexdigest()},
-            access=["alice all"],
-            clientCertificates="required",
-            tls="required",
+            timeouts={"leaseSeconds": LEASE},
+            security={
+                "tokens": {"alice": hashlib.sha256(b"alices-token").hexdigest()},
+                "access": ["alice all"],
+                "clientCertificates": "required",
+                "tls": "required",
+            },
         )
     )
     pems = {"CERTIFICATE": node.certificate, "KEY": node.key, "CA": authority.certificate}

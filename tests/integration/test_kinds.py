@@ -282,7 +282,7 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_others_own_which_need
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "node.xml"
-    config.write_text(node_configuration(node=RACK + GIVES_UP_AFTER_A_MINUTE, leaseTimeoutSeconds=20))
+    config.write_text(node_configuration(node=RACK + GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 20}))
     without = tmp_path / "without"
     without.mkdir()
     (without / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")

@@ -74,7 +74,7 @@ def test_the_command_line_loads_files_of_other_countries_and_prints_what_it_has_
     options = shlex.split("--csv delimiter=';' decimal=, encoding=cp1252 nulls=NA,-")
     printed = cli(*command, *options, address=cluster.address)
     assert (printed.returncode, printed.stderr.splitlines()[1:]) == (0, [])
-    assert "column 'Größe' is empty at the begin of the first file" in printed.stderr
+    assert "column 'Größe' is empty at the begin of each file" in printed.stderr
     assert printed.stdout.startswith("loaded 2 rows into cache preise: ")
     assert printed.stdout.splitlines()[1:] == [
         "  Artikel  string",

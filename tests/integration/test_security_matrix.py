@@ -68,7 +68,7 @@ class Makers:
         if encryption == "mutual":
             properties["clientCertificates"] = "required"
         client = thin_cluster.CLIENT.format(port=port, tls="" if encryption == "plain" else secured) + users
-        return node_configuration(node=client, **properties)
+        return node_configuration(node=client, security=properties)
 
     def environment(self) -> dict[str, str]:
         """Of a node with TLS."""

@@ -40,7 +40,7 @@ time.sleep(600)
 
 @pytest.fixture(scope="module", params=["0", "1"], ids=["without spares", "with spares"])
 def client(request: pytest.FixtureRequest) -> Iterator[tfi.Client]:
-    environment = {"TENSORFLOW_IGNITE_WARM_PROCESSES": request.param}
+    environment = {"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": request.param}
     with LocalCluster(1, environment=environment) as cluster, tfi.connect(cluster.address) as connected:
         tfi.load("rows", {"id": np.arange(99)}, address=cluster.address)
         yield connected

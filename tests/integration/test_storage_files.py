@@ -283,7 +283,7 @@ def _mapped(cluster: LocalCluster) -> int:
 @pytest.mark.full
 def test_dead_writers_leave_nothing_and_a_terminated_cluster_is_an_error(tmp_path: Path) -> None:
     bean = '<bean class="io.tensorflowignite.TensorFlowService"'
-    impatient = f'{bean}><property name="storageWriterTimeoutSeconds" value="10"/></bean>'
+    impatient = f'{bean}><property name="storage.writerTimeoutSeconds" value="10"/></bean>'
     config = tmp_path / "node.xml"
     config.write_text(CONFIG.read_text().replace(f"{bean}/>", impatient))
     with LocalCluster(nodes=1, config=config) as cluster:

@@ -33,7 +33,7 @@ BLOCK = 64 << 10
 MIB = 1 << 20
 
 
-def config(tmp_path: Path, **properties: object) -> Path:
+def config(tmp_path: Path, properties: dict[str, object]) -> Path:
     """The configuration of a node, with properties of the service."""
     bean = '<bean class="io.tensorflowignite.TensorFlowService"'
     given = "".join(f'<property name="{name}" value="{value}"/>' for name, value in properties.items())
@@ -114,7 +114,7 @@ def test_a_load_without_memory_is_refused_and_ends_no_node() -> None:
 
 
 def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: Path) -> None:
-    with LocalCluster(nodes=2, config=config(tmp_path, storageBackups=0)) as cluster:
+    with LocalCluster(nodes=2, config=config(tmp_path, {"storage.backups": 0})) as cluster:
         files = Files.at(tuple(cluster.addresses))
         paths = [f"/lost/{number}" for number in range(4)]
         for number, path in enumerate(paths):

@@ -43,7 +43,7 @@ if "crash" in sys.argv and context.attempt == 1:
 @pytest.fixture(scope="module")
 def warm(tolerant: Path) -> Iterator[LocalCluster]:
     """Two nodes with the number of spares that nodes have by default."""
-    with LocalCluster(nodes=2, config=tolerant, environment={"TENSORFLOW_IGNITE_WARM_PROCESSES": ""}) as started:
+    with LocalCluster(nodes=2, config=tolerant, environment={"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": ""}) as started:
         rows = np.arange(64, dtype="float32")
         tfi.load("line", {"x": rows[:, None], "y": rows}, partitions=16, address=started.address)
         yield started

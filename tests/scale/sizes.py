@@ -28,7 +28,7 @@ NARROW = "narrow"
 
 #: Properties of the bean TensorFlowService. Each node has room for a task of each of the jobs at once, and of those
 #: beside them. The healthy time is short, so that the back-off after a crash does not grow to 30 s.
-BEAN: dict[str, int] = {"healthyTimeSeconds": 1, "maxTasks": JOBS_RUNNING + 10}
+BEAN = {"timeouts": {"healthySeconds": 1}, "jobs": {"maxTasks": JOBS_RUNNING + 10}}
 
 #: Longest wait for an answer of a node, which shares two processors with all others.
 CALL_SECONDS = 60.0

@@ -170,15 +170,15 @@ MANY_PROCESSES = "import subprocess, time\nfor _ in range(6): subprocess.Popen([
             "held = bytearray(1 << 30)",
             {"memoryBytes": str(512 << 20)},
             r"worker 0 exited with code 1: MemoryError; a process of a task may use 0\.50 GiB of memory "
-            r"\(taskMemoryMegabytes\); make the script use less, or raise taskMemoryMegabytes in the service's "
+            r"\(tasks.memoryMegabytes\); make the script use less, or raise tasks.memoryMegabytes in the service's "
             "configuration",
         ),
         (
             "held = [open('/dev/null') for _ in range(100)]",
             {"openFiles": 64},
-            r".*Too many open files.*; a process of a task may have 64 open files \(taskOpenFiles\);.*",
+            r".*Too many open files.*; a process of a task may have 64 open files \(tasks.openFiles\);.*",
         ),
-        ("while True: pass", {"cpuTime": "0.5s"}, r".*SIGXCPU.*0\.5 s of processor time \(taskCpuHours\).*"),
+        ("while True: pass", {"cpuTime": "0.5s"}, r".*SIGXCPU.*0\.5 s of processor time \(tasks.cpuHours\).*"),
         (
             PROCESSES_WITH_MEMORY,
             {"memoryBytes": str(150 << 20)},
@@ -188,7 +188,7 @@ MANY_PROCESSES = "import subprocess, time\nfor _ in range(6): subprocess.Popen([
         (
             MANY_PROCESSES,
             {"processes": 4},
-            r"worker 0 was killed: it had [567] processes; a task may have 4 at a time \(taskProcesses\);.*",
+            r"worker 0 was killed: it had [567] processes; a task may have 4 at a time \(tasks.processes\);.*",
         ),
     ],
     ids=["memory", "files", "processor-time", "memory-together", "processes"],
@@ -216,7 +216,7 @@ def test_limits_are_checked_twice_a_second_and_time_that_is_over_ends_a_task_for
     clock.seconds = 1008.25
     breach = asyncio.run(monitor.breach())
     assert breach is not None
-    assert breach.text.startswith("worker 0 was ended: it ran for 8 s; a task may run for 8 s (taskTimeLimitHours)")
+    assert breach.text.startswith("worker 0 was ended: it ran for 8 s; a task may run for 8 s (tasks.timeLimitHours)")
     assert (breach.permanent, breach.grace) == (True, TIME_GRACE_SECONDS)
 
 

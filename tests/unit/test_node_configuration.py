@@ -18,13 +18,15 @@ def properties(xml: str, bean: str) -> dict[str, ElementTree.Element]:
 def test_properties_of_the_service_are_numbers_texts_lists_and_maps() -> None:
     # Spring reads the truth in small letters.
     xml = node_configuration(
-        storageBackups=2, tls="required", allowUnauthenticated=True, access=["a<b read *", "c"], tokens={'e"t': "1&2"}
+        sqlFunctions=True,
+        storage={"backups": 2},
+        security={"tls": "required", "access": ["a<b read *", "c"], "tokens": {'e"t': "1&2"}},
     )
     found = properties(xml, "io.tensorflowignite.TensorFlowService")
-    texts = [found[name].findtext(f"{BEANS}value") for name in ("storageBackups", "tls", "allowUnauthenticated")]
+    texts = [found[name].findtext(f"{BEANS}value") for name in ("storage.backups", "security.tls", "sqlFunctions")]
     assert texts == ["2", "required", "true"]
-    assert [each.text for each in found["access"].iter(f"{BEANS}value")] == ["a<b read *", "c"]
-    assert [each.attrib for each in found["tokens"].iter(f"{BEANS}entry")] == [{"key": 'e"t', "value": "1&2"}]
+    assert [each.text for each in found["security.access"].iter(f"{BEANS}value")] == ["a<b read *", "c"]
+    assert [each.attrib for each in found["security.tokens"].iter(f"{BEANS}entry")] == [{"key": 'e"t', "value": "1&2"}]
 
 
 def test_without_properties_of_the_service_there_is_only_what_the_node_has() -> None:

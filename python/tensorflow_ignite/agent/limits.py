@@ -78,13 +78,13 @@ def explanation(limits: TaskLimits, exit_code: int, text: str) -> str:
         text: The end of its output.
     """
     if limits.HasField("cpu_time") and is_cpu_time(exit_code):
-        return _rule("a process of a task may use", f"{_hours(limits.cpu_time)} of processor time", "taskCpuHours")
+        return _rule("a process of a task may use", f"{_hours(limits.cpu_time)} of processor time", "tasks.cpuHours")
     if limits.memory_bytes and _NO_MEMORY.search(text):
         return _rule(
-            "a process of a task may use", f"{size_text(limits.memory_bytes)} of memory", "taskMemoryMegabytes"
+            "a process of a task may use", f"{size_text(limits.memory_bytes)} of memory", "tasks.memoryMegabytes"
         )
     if limits.open_files and _NO_FILE.search(text):
-        return _rule("a process of a task may have", f"{limits.open_files} open files", "taskOpenFiles")
+        return _rule("a process of a task may have", f"{limits.open_files} open files", "tasks.openFiles")
     return ""
 
 
@@ -126,7 +126,7 @@ class LimitMonitor:
         run_time = self._limits.run_time.ToTimedelta().total_seconds()
         if 0 < run_time <= now - self._started:
             event = f"{self._task_name} was ended: it ran for {_hours(self._limits.run_time)}"
-            rule = _rule("a task may run for", _hours(self._limits.run_time), "taskTimeLimitHours")
+            rule = _rule("a task may run for", _hours(self._limits.run_time), "tasks.timeLimitHours")
             return Breach(f"{event}; {rule}", TIME_GRACE_SECONDS, permanent=True)
         if not self.observes_processes:
             return None
@@ -135,13 +135,13 @@ class LimitMonitor:
     def _exceeded(self) -> Breach | None:
         found = self._find()
         if 0 < self._limits.processes < len(found):
-            rule = _rule("a task may have", f"{self._limits.processes} at a time", "taskProcesses")
+            rule = _rule("a task may have", f"{self._limits.processes} at a time", "tasks.processes")
             return Breach(f"{self._task_name} was killed: it had {len(found)} processes; {rule}", 0, permanent=False)
         # The kernel limits the memory of a single process; reading the memory of all is expensive.
         if self._limits.memory_bytes and len(found) > 1:
             used = sum(map(_resident_bytes, found))
             if used > self._limits.memory_bytes:
-                rule = _rule("a task may use", size_text(self._limits.memory_bytes), "taskMemoryMegabytes")
+                rule = _rule("a task may use", size_text(self._limits.memory_bytes), "tasks.memoryMegabytes")
                 all_of_it = f"its {len(found)} processes used {size_text(used)} of memory together"
                 event = f"{self._task_name} was killed: {all_of_it}"
                 return Breach(f"{event}; {rule}", 0, permanent=False)

@@ -143,7 +143,7 @@ class Client:
                 ``ignite:///jobs/ID/checkpoints``.
             read_rate: The most that its tasks together read from each node in a second, ``"200MB"`` or ``"50000rows"``;
                 empty: no limit of its own. Whatever it is, reading yields to the application's work on a node, unless
-                the cluster is configured otherwise (``readRate``).
+                the cluster is configured otherwise (``rows.readRate``).
             strategy: Who runs the script, and which roles the job has: ``tfi.MultiWorkerMirrored()`` if None,
                 ``tfi.ParameterServer(servers=2)``, ``tfi.Mirrored()``, ``tfi.One()``, ``tfi.CentralStorage()``,
                 ``tfi.Custom(roles={"actor": 2})``; or the kind of one as a text, ``"parameter-server"``.

@@ -29,7 +29,7 @@ START_TIMEOUT = patiently(150.0)
 STOP_TIMEOUT = patiently(180.0)
 # Number of the spares of each node, and the priority of tasks: tests that run few tasks, or run beside others, set them
 # to 0.
-_PASSED_ON = frozenset({"TENSORFLOW_IGNITE_WARM_PROCESSES", "TENSORFLOW_IGNITE_TASK_NICE"})
+_PASSED_ON = frozenset({"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES", "TENSORFLOW_IGNITE_TASKS_NICE"})
 # Seconds in which a killed node's agent notices it, and ends its tasks.
 ORPHAN_TIMEOUT = patiently(20.0)
 _POLL = 0.05
@@ -84,8 +84,8 @@ class LocalCluster:
             jvm_args: More options for the JVM of every node. Default: ``-Xms256m -Xmx1g
                 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC``; for measurements give ``-XX:TieredStopAtLevel=4
                 -XX:+UseG1GC``.
-            environment: Added to the environment of every node, which has TENSORFLOW_IGNITE_WARM_PROCESSES (0: no
-                spares) and TENSORFLOW_IGNITE_TASK_NICE (0: tasks have the priority of their node) of this process too;
+            environment: Added to the environment of every node, which has TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES (0: no
+                spares) and TENSORFLOW_IGNITE_TASKS_NICE (0: tasks have the priority of their node) of this process too;
                 with TENSORFLOW_IGNITE_TLS_CERTIFICATE and TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate
                 that is good for 127.0.0.1.
             credentials: With which this object asks the nodes whether they are ready; see

@@ -28,18 +28,24 @@ _SERVICE = """<property name="serviceConfiguration">
 Property = bool | int | float | str | Sequence[str] | Mapping[str, str]
 
 
-def node_configuration(*, node: str = "", **service: Property) -> str:
+def node_configuration(*, node: str = "", **service: bool | Mapping[str, Property]) -> str:
     """A Spring XML file for the nodes of a :class:`LocalCluster`, which adds what they need to find each other.
 
     Args:
         node: XML of further properties of IgniteConfiguration, such as ``cacheConfiguration``.
-        service: Properties of the bean TensorFlowService, such as ``storageBackups=2``. Without any the node has the
-            service as it is by default.
+        service: Properties of the bean TensorFlowService in their groups, such as ``storage={"backups": 2}``. Without
+            any the node has the service as it is by default.
 
     Returns:
         The text of the file.
     """
-    beans = "".join(f"<property name={quoteattr(name)}>{_value(value)}</property>" for name, value in service.items())
+    named: dict[str, Property] = {}
+    for group, content in service.items():
+        if isinstance(content, Mapping):
+            named.update({f"{group}.{name}": value for name, value in content.items()})
+        else:
+            named[group] = content
+    beans = "".join(f"<property name={quoteattr(name)}>{_value(value)}</property>" for name, value in named.items())
     properties = (_SERVICE.format(properties=beans) if service else "") + node
     return _BEANS.format(properties=properties)
 

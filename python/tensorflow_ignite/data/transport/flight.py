@@ -507,7 +507,7 @@ def translate(
         # gRPC refuses a message by its announced size, before any code of a node reads it.
         return errors.LimitExceededError(
             f"{failure}: a record batch is larger than the node at {address} accepts ({reason}). The property "
-            "maxBatchMegabytes sets the limit. Load smaller batches, or store a larger value as a file (ignite://)"
+            "rows.maxBatchMegabytes sets the limit. Load smaller batches, or store a larger value as a file (ignite://)"
         )
     if isinstance(error, flight.FlightUnauthenticatedError):
         return errors.UnauthenticatedError(f"{failure}: the node at {address} does not know the caller ({reason})")

@@ -187,7 +187,7 @@ public class ItService {
 
   private static IgniteConfiguration configuration(String name, LoopbackNodes nodes) {
     TensorFlowService bean = new TensorFlowService();
-    bean.setLeaseTimeoutSeconds(3);
+    bean.getTimeouts().setLeaseSeconds(3);
     return nodes
         .configuration(name, FOLDER.getRoot().toPath())
         .setServiceConfiguration(NodeService.of(bean));

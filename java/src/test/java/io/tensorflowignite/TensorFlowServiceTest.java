@@ -24,11 +24,11 @@ public class TensorFlowServiceTest {
   @Test
   public void propertiesOfFilesReachTheSettings() {
     assertFiles("tensorflow-ignite", 1, null, 2 << 20, Duration.ofMinutes(2));
-    bean.setStorageName("models");
-    bean.setStorageBackups(2);
-    bean.setStorageDataRegion("large");
-    bean.setStorageBlockKilobytes(1024);
-    bean.setStorageWriterTimeoutSeconds(7.5);
+    bean.getStorage().setName("models");
+    bean.getStorage().setBackups(2);
+    bean.getStorage().setDataRegion("large");
+    bean.getStorage().setBlockKilobytes(1024);
+    bean.getStorage().setWriterTimeoutSeconds(7.5);
     assertFiles("models", 2, "large", 1 << 20, Duration.ofMillis(7_500));
   }
 
@@ -46,13 +46,13 @@ public class TensorFlowServiceTest {
     assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks.limits());
     assertTrue(bean.settings().tasks.environment().isEmpty());
     assertEquals(1, bean.settings().tasks.warmProcesses);
-    bean.setTaskMemoryMegabytes(4096);
-    bean.setTaskProcesses(16);
-    bean.setTaskOpenFiles(1024);
-    bean.setTaskCpuHours(0.5);
-    bean.setTaskTimeLimitHours(48);
-    bean.setTaskEnvironment("https_proxy", "HADOOP_*");
-    bean.setWarmProcesses(0);
+    bean.getTasks().setMemoryMegabytes(4096);
+    bean.getTasks().setProcesses(16);
+    bean.getTasks().setOpenFiles(1024);
+    bean.getTasks().setCpuHours(0.5);
+    bean.getTasks().setTimeLimitHours(48);
+    bean.getTasks().setEnvironment("https_proxy", "HADOOP_*");
+    bean.getTasks().setWarmProcesses(0);
     assertEquals(
         TaskLimits.newBuilder()
             .setMemoryBytes(4L << 30)
@@ -69,7 +69,7 @@ public class TensorFlowServiceTest {
   @Test
   public void tasksHaveALowerPriorityThanTheirNodeUnlessItIsSetToZero() {
     assertEquals(10, startRequest().getNice());
-    bean.setTaskNice(0);
+    bean.getTasks().setNice(0);
     assertEquals(0, startRequest().getNice());
   }
 
@@ -82,11 +82,11 @@ public class TensorFlowServiceTest {
   @Test
   public void readingYieldsAndHasTheLimitThatIsSet() {
     assertReadRate(true, 0);
-    bean.setReadRate("200MB");
+    bean.getRows().setReadRate("200MB");
     assertReadRate(true, 200_000_000);
-    bean.setReadRate("unlimited");
+    bean.getRows().setReadRate("unlimited");
     assertReadRate(false, 0);
-    bean.setReadRate("adaptive");
+    bean.getRows().setReadRate("adaptive");
     assertReadRate(true, 0);
   }
 
@@ -99,8 +99,8 @@ public class TensorFlowServiceTest {
   public void propertiesOfTheQueueReachTheSettings() {
     assertEquals(8, bean.settings().queue.maxTasks(4));
     assertFalse(bean.settings().queue.quota("alice").isPresent());
-    bean.setMaxTasks(3);
-    bean.setTaskQuotas(Map.of("alice", 12, "*", 6));
+    bean.getJobs().setMaxTasks(3);
+    bean.getJobs().setTaskQuotas(Map.of("alice", 12, "*", 6));
     assertEquals(3, bean.settings().queue.maxTasks(4));
     assertEquals(12, bean.settings().queue.quota("alice").getAsInt());
     assertEquals(6, bean.settings().queue.quota("bob").getAsInt());
@@ -109,51 +109,53 @@ public class TensorFlowServiceTest {
 
   @Test
   public void invalidPropertiesAreRejectedByName() {
-    assertRejected("storageName", () -> bean.setStorageName(""));
-    assertRejected("storageBackups", () -> bean.setStorageBackups(-1));
-    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(3));
-    assertRejected("storageBlockKilobytes", () -> bean.setStorageBlockKilobytes(4097));
-    assertRejected("storageWriterTimeoutSeconds", () -> bean.setStorageWriterTimeoutSeconds(0));
+    assertRejected("storage.name", () -> bean.getStorage().setName(""));
+    assertRejected("storage.backups", () -> bean.getStorage().setBackups(-1));
+    assertRejected("storage.blockKilobytes", () -> bean.getStorage().setBlockKilobytes(3));
+    assertRejected("storage.blockKilobytes", () -> bean.getStorage().setBlockKilobytes(4097));
+    assertRejected(
+        "storage.writerTimeoutSeconds", () -> bean.getStorage().setWriterTimeoutSeconds(0));
     for (String rate : Arrays.asList("-5MB", "0rows", "fast", null)) {
-      assertRejected("readRate", () -> bean.setReadRate(rate));
+      assertRejected("rows.readRate", () -> bean.getRows().setReadRate(rate));
     }
-    assertRejected("taskMemoryMegabytes", () -> bean.setTaskMemoryMegabytes(-1));
-    assertRejected("taskProcesses", () -> bean.setTaskProcesses(-1));
-    assertRejected("taskOpenFiles", () -> bean.setTaskOpenFiles(-1));
-    assertRejected("taskCpuHours", () -> bean.setTaskCpuHours(Double.NaN));
-    assertRejected("taskTimeLimitHours", () -> bean.setTaskTimeLimitHours(-0.1));
-    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("PATH=/bin"));
-    assertRejected("taskEnvironment", () -> bean.setTaskEnvironment("*"));
+    assertRejected("tasks.memoryMegabytes", () -> bean.getTasks().setMemoryMegabytes(-1));
+    assertRejected("tasks.processes", () -> bean.getTasks().setProcesses(-1));
+    assertRejected("tasks.openFiles", () -> bean.getTasks().setOpenFiles(-1));
+    assertRejected("tasks.cpuHours", () -> bean.getTasks().setCpuHours(Double.NaN));
+    assertRejected("tasks.timeLimitHours", () -> bean.getTasks().setTimeLimitHours(-0.1));
+    assertRejected("tasks.environment", () -> bean.getTasks().setEnvironment("PATH=/bin"));
+    assertRejected("tasks.environment", () -> bean.getTasks().setEnvironment("*"));
     for (int wrong : new int[] {-1, 17}) {
-      assertRejected("warmProcesses", () -> bean.setWarmProcesses(wrong));
+      assertRejected("tasks.warmProcesses", () -> bean.getTasks().setWarmProcesses(wrong));
     }
     for (int wrong : new int[] {-1, 20}) {
-      assertRejected("taskNice", () -> bean.setTaskNice(wrong));
+      assertRejected("tasks.nice", () -> bean.getTasks().setNice(wrong));
     }
     for (int wrong : new int[] {0, 10_001}) {
-      assertRejected("maxTasks", () -> bean.setMaxTasks(wrong));
+      assertRejected("jobs.maxTasks", () -> bean.getJobs().setMaxTasks(wrong));
     }
-    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("alice", 0)));
-    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("", 1)));
-    assertRejected("taskQuotas", () -> bean.setTaskQuotas(Map.of("*", 1_000_001)));
-    assertRejected("tls", () -> bean.setTls("on"));
-    assertRejected("clientCertificates", () -> bean.setClientCertificates("optional"));
-    assertRejected("authentication", () -> bean.setAuthentication("maybe"));
-    assertRejected("authentication", () -> bean.setAuthentication("NONE"));
-    assertRejected("tokens", () -> bean.setTokens(Map.of("etl", "secret")));
-    assertRejected("access", () -> bean.setAccess(List.of("etl raed x")));
+    assertRejected("jobs.taskQuotas", () -> bean.getJobs().setTaskQuotas(Map.of("alice", 0)));
+    assertRejected("jobs.taskQuotas", () -> bean.getJobs().setTaskQuotas(Map.of("", 1)));
+    assertRejected("jobs.taskQuotas", () -> bean.getJobs().setTaskQuotas(Map.of("*", 1_000_001)));
+    assertRejected("security.tls", () -> bean.getSecurity().setTls("on"));
+    assertRejected(
+        "security.clientCertificates", () -> bean.getSecurity().setClientCertificates("optional"));
+    assertRejected("security.authentication", () -> bean.getSecurity().setAuthentication("maybe"));
+    assertRejected("security.authentication", () -> bean.getSecurity().setAuthentication("NONE"));
+    assertRejected("security.tokens", () -> bean.getSecurity().setTokens(Map.of("etl", "secret")));
+    assertRejected("security.access", () -> bean.getSecurity().setAccess(List.of("etl raed x")));
   }
 
   @Test
   public void propertiesOfTlsReachTheSettings() {
     assertEquals(TlsSettings.Mode.AUTO, bean.settings().tls.mode);
     assertFalse(bean.settings().tls.clientCertificates);
-    bean.setTls("required");
-    bean.setClientCertificates("required");
+    bean.getSecurity().setTls("required");
+    bean.getSecurity().setClientCertificates("required");
     assertEquals(TlsSettings.Mode.REQUIRED, bean.settings().tls.mode);
     assertTrue(bean.settings().tls.clientCertificates);
-    bean.setTls("off");
-    bean.setClientCertificates("none");
+    bean.getSecurity().setTls("off");
+    bean.getSecurity().setClientCertificates("none");
     assertEquals(TlsSettings.Mode.OFF, bean.settings().tls.mode);
     assertFalse(bean.settings().tls.clientCertificates);
   }
@@ -161,10 +163,10 @@ public class TensorFlowServiceTest {
   @Test
   public void propertiesOfSecurityReachTheSettings() {
     String digest = "0".repeat(64);
-    bean.setAuthentication("required");
-    bean.setTokens(Map.of("etl", digest));
-    bean.setAccess(List.of("etl read raw_*", "root all"));
-    bean.setAllowUnauthenticated(true);
+    bean.getSecurity().setAuthentication("required");
+    bean.getSecurity().setTokens(Map.of("etl", digest));
+    bean.getSecurity().setAccess(List.of("etl read raw_*", "root all"));
+    bean.getSecurity().setAllowUnauthenticated(true);
     SecuritySettings settings = bean.settings().security;
     assertEquals(SecuritySettings.Mode.REQUIRED, settings.mode());
     assertEquals(Map.of("etl", digest), settings.tokens());

@@ -116,7 +116,7 @@ public class ItTensorFlowModels {
   @ClassRule
   public static final ServiceSettings SETTINGS =
       new ServiceSettings(Paths.get(PYTHON).toAbsolutePath().toString())
-          .with("taskNice", String.valueOf(NICE));
+          .with("tasks.nice", String.valueOf(NICE));
 
   private static final List<SystemCache> TABLES =
       List.of(SystemCache.DEPLOYMENTS, SystemCache.MODEL_STATES, SystemCache.NODES);

@@ -155,7 +155,7 @@ public class ItAccess {
     String text = info("salaries", as("alice")).assertRefused(Status.Code.PERMISSION_DENIED);
     assertTrue(text, text.contains("'alice' lacks the permission read, salaries"));
     assertTrue(text, text.contains("a rule like 'alice read salaries'"));
-    assertTrue(text, text.contains("TensorFlowService.access"));
+    assertTrue(text, text.contains("TensorFlowService.security.access"));
     info("images", as("etl")).assertRefused(Status.Code.PERMISSION_DENIED);
     denied(FLIGHT + "DoGet", ticket("salaries"), as("alice"));
     calls.call(FLIGHT + "DoGet", ticket("images"), as("alice")).assertAnswered();

@@ -60,8 +60,8 @@ public class ItModelCallers {
 
   @Test
   public void whereIgniteDoesNotKnowItsCallersPredictionsAreOff() throws IOException {
-    bean.setAccess(Collections.singletonList("alice predict digits"));
-    bean.setTokens(Collections.singletonMap("alice", SecuredNode.sha256("secret")));
+    bean.getSecurity().setAccess(Collections.singletonList("alice predict digits"));
+    bean.getSecurity().setTokens(Collections.singletonMap("alice", SecuredNode.sha256("secret")));
     start(false);
     String text =
         fails(
@@ -80,7 +80,8 @@ public class ItModelCallers {
 
   @Test
   public void usersOfIgniteNeedThePermission() throws IOException, SQLException {
-    bean.setAccess(ImmutableList.of("ignite all", "bob predict digits", "* predict open"));
+    bean.getSecurity()
+        .setAccess(ImmutableList.of("ignite all", "bob predict digits", "* predict open"));
     start(true);
     try (IgniteClient admin = connect("ignite", "ignite")) {
       admin.query(new SqlFieldsQuery("CREATE USER \"bob\" WITH PASSWORD 'bobs'")).getAll();

@@ -71,8 +71,8 @@ public class ItUsers {
 
   @Test
   public void igniteVerifiesPasswords() throws Exception {
-    bean.setAccess(Arrays.asList("ignite all", "bob files-read /*", "etl watch"));
-    bean.setTokens(Collections.singletonMap("etl", SecuredNode.sha256(TOKEN)));
+    bean.getSecurity().setAccess(Arrays.asList("ignite all", "bob files-read /*", "etl watch"));
+    bean.getSecurity().setTokens(Collections.singletonMap("etl", SecuredNode.sha256(TOKEN)));
     start(true);
     addUser("bob", "bobs password: with a colon");
     try (RawCalls calls = new RawCalls(address())) {
@@ -157,14 +157,14 @@ public class ItUsers {
     start(false);
     String failure = NodeService.settled(node).failure();
     assertTrue(failure, failure.contains("0.0.0.0"));
-    assertTrue(failure, failure.contains("allowUnauthenticated=true"));
+    assertTrue(failure, failure.contains("security.allowUnauthenticated=true"));
     assertNull(NodeService.settled(node).address());
   }
 
   @Test
   public void anExplicitlyOpenNodeLogsAWarning() throws Exception {
     settings.with("host", "0.0.0.0").before();
-    bean.setAllowUnauthenticated(true);
+    bean.getSecurity().setAllowUnauthenticated(true);
     start(false);
     try (RawCalls calls = new RawCalls(address())) {
       calls.call(METHOD, NODES).assertAnswered();

@@ -57,7 +57,7 @@ public class ItBlockLoss {
       String text = StorageTest.assertFails(ERROR_CODE_FILE_LOST, () -> read(left)).getMessage();
       assertTrue(
           text, text.contains("Block " + lost + " of extent " + extent.getId() + " is lost"));
-      assertTrue(text, text.contains("storageBackups"));
+      assertTrue(text, text.contains("storage.backups"));
 
       write(left);
       assertArrayEquals(data, read(left));

@@ -108,7 +108,7 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
             String.format(
                 "Block %d of extent %s has no active writer. A writer ends when it publishes the"
                     + " last time, is abandoned, or gives no sign of life for"
-                    + " storageWriterTimeoutSeconds. Write the file again.",
+                    + " storage.writerTimeoutSeconds. Write the file again.",
                 request.getNumber(), extent));
       }
     }

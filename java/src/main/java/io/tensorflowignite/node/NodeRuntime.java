@@ -503,7 +503,8 @@ public final class NodeRuntime implements AutoCloseable {
     if (policy.requireAllowed(settings.security, local.host, local.isLoopback())) {
       log.warning(
           "Everybody who can connect to the node API can run code on this cluster: callers are not"
-              + " authenticated, since TensorFlowService.allowUnauthenticated is set [host="
+              + " authenticated, since TensorFlowService.security.allowUnauthenticated is set"
+              + " [host="
               + local.host
               + ", node="
               + nodeId

@@ -24,9 +24,9 @@ import org.apache.ignite.Ignite;
  * one node for the whole cluster.
  */
 final class NodeSettings {
-  private static final String WARM_PROCESSES = "warmProcesses";
-  private static final String MAX_TASKS = "maxTasks";
-  private static final String TASK_NICE = "taskNice";
+  private static final String WARM_PROCESSES = "tasks.warmProcesses";
+  private static final String MAX_TASKS = "jobs.maxTasks";
+  private static final String TASK_NICE = "tasks.nice";
 
   final String python;
   final String host;

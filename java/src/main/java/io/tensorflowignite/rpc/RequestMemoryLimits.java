@@ -159,7 +159,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
             String.format(
                 "A request of %s is larger than %,d bytes. This is the limit of one request of this"
                     + " method. Split the request; for batches of rows the property"
-                    + " maxBatchMegabytes sets the limit, which is at most 3/16 of the heap.",
+                    + " rows.maxBatchMegabytes sets the limit, which is at most 3/16 of the heap.",
                 method, limit));
       }
       long together = isLarge(method) ? large : total;

@@ -147,8 +147,8 @@ public final class Authentication implements ServerInterceptor {
     if (policy.requiresCertificates() && certificate == null) {
       throw unauthenticated(
           "The connection has no certificate. This cluster requires a certificate of each client"
-              + " (TensorFlowService.clientCertificates=required). Connect with a certificate that"
-              + " the cluster's CA has signed.");
+              + " (TensorFlowService.security.clientCertificates=required). Connect with a"
+              + " certificate that the cluster's CA has signed.");
     }
     if (!policy.requiresCredentials()) {
       return Caller.of(
@@ -162,7 +162,7 @@ public final class Authentication implements ServerInterceptor {
               () ->
                   unauthenticated(
                       "The token is unknown. This cluster accepts the tokens in"
-                          + " TensorFlowService.tokens. Use one of them."));
+                          + " TensorFlowService.security.tokens. Use one of them."));
     }
     String password = after(BASIC, given);
     if (password == null) {

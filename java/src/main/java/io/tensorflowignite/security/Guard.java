@@ -374,9 +374,9 @@ public final class Guard {
                         + ", or remove this access from the script.")
             .orElseGet(
                 () ->
-                    "Permissions come from rules (TensorFlowService.access), and from Ignite's"
-                        + " security plugin if there is one. Ask the administrator of the cluster"
-                        + " for a rule like '"
+                    "Permissions come from rules (TensorFlowService.security.access), and from"
+                        + " Ignite's security plugin if there is one. Ask the administrator of the"
+                        + " cluster for a rule like '"
                         + caller.principal().name()
                         + " "
                         + permission

@@ -88,7 +88,7 @@ public final class SecuritySettings implements Serializable {
 
   private static IllegalArgumentException invalidToken(String fault) {
     return new IllegalArgumentException(
-        "TensorFlowService.tokens "
+        "TensorFlowService.security.tokens "
             + fault
             + ". It maps names (1 to 100 of letters, digits and . _ @ -, the first a letter or a"
             + " digit) to the SHA-256 of the token, 64 lower-case hexadecimal digits. Set the"

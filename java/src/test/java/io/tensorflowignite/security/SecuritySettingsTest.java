@@ -52,7 +52,8 @@ public class SecuritySettingsTest {
     AuthenticationPolicy open = AuthenticationPolicy.of(settings, false, false);
     assertFalse(open.requireAllowed(settings, "127.0.0.1", true));
     assertRefused(
-        () -> open.requireAllowed(settings, "0.0.0.0", false), "allowUnauthenticated=true");
+        () -> open.requireAllowed(settings, "0.0.0.0", false),
+        "security.allowUnauthenticated=true");
     assertFalse(
         AuthenticationPolicy.of(settings, true, false).requireAllowed(settings, "0.0.0.0", false));
     settings.allowUnauthenticated(true);
@@ -73,7 +74,9 @@ public class SecuritySettingsTest {
     String text =
         assertThrows(IllegalArgumentException.class, () -> settings.tokens(Map.of("etl", TOKEN)))
             .getMessage();
-    assertTrue(text, text.startsWith("TensorFlowService.tokens has an invalid digest for 'etl'."));
+    assertTrue(
+        text,
+        text.startsWith("TensorFlowService.security.tokens has an invalid digest for 'etl'."));
     assertTrue(text, text.contains("64 lower-case hexadecimal digits"));
     assertFalse(text, text.contains(TOKEN));
     assertThrows(IllegalArgumentException.class, () -> settings.tokens(Map.of("a b", DIGEST)));

@@ -86,7 +86,7 @@ public class ItStartingServers {
       throws IOException {
     TensorFlowService bean = new TensorFlowService();
     bean.setSqlFunctions(true);
-    bean.setWarmProcesses(0);
+    bean.getTasks().setWarmProcesses(0);
     return nodes
         .configuration(name, FOLDER.newFolder(name).toPath())
         .setServiceConfiguration(NodeService.of(bean));

@@ -124,10 +124,10 @@ final class AccessRule {
     List<Permission> all = Arrays.asList(Permission.values());
     return new IllegalArgumentException(
         String.format(
-            "TensorFlowService.access: the rule '%s' %s. A rule is PRINCIPAL PERMISSIONS [PATTERN]:"
-                + " a name or *, permissions of %s with commas between, and for caches, files or"
-                + " models a pattern with * and ?, such as 'alice read images*' or '* files"
-                + " /models/*'. Change this rule in the configuration.",
+            "TensorFlowService.security.access: the rule '%s' %s. A rule is PRINCIPAL PERMISSIONS"
+                + " [PATTERN]: a name or *, permissions of %s with commas between, and for caches,"
+                + " files or models a pattern with * and ?, such as 'alice read images*' or '*"
+                + " files /models/*'. Change this rule in the configuration.",
             text, reason, all));
   }
 }

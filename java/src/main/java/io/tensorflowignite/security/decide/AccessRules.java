@@ -15,8 +15,8 @@ public final class AccessRules {
   }
 
   /**
-   * @param rules the value of {@code TensorFlowService.access}; without rules every principal may
-   *     do everything, as in Ignite without a security plugin
+   * @param rules the value of {@code TensorFlowService.security.access}; without rules every
+   *     principal may do everything, as in Ignite without a security plugin
    */
   public static AccessRules of(List<String> rules) {
     return new AccessRules(rules.stream().map(AccessRule::parse).collect(Collectors.toList()));

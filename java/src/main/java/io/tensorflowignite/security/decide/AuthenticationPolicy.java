@@ -24,19 +24,19 @@ public final class AuthenticationPolicy {
     boolean canVerify = igniteKnowsUsers || !settings.tokens().isEmpty();
     if (settings.mode() == SecuritySettings.Mode.REQUIRED && !canVerify && !requiresCertificates) {
       throw invalid(
-          "TensorFlowService.authentication is 'required', and nothing can verify callers. Callers"
-              + " are verified by Ignite's authentication, a security plugin,"
-              + " TensorFlowService.tokens, or clientCertificates=required. Configure one of"
-              + " them.");
+          "TensorFlowService.security.authentication is 'required', and nothing can verify callers."
+              + " Callers are verified by Ignite's authentication, a security plugin,"
+              + " TensorFlowService.security.tokens, or security.clientCertificates=required."
+              + " Configure one of them.");
     }
     AuthenticationPolicy policy =
         new AuthenticationPolicy(
             settings.mode() != SecuritySettings.Mode.NONE && canVerify, requiresCertificates);
     if (!policy.requiresAuthentication() && !settings.access().isEmpty()) {
       throw invalid(
-          "TensorFlowService.access has rules, and callers do not authenticate. Rules apply to"
-              + " authenticated callers only. Configure tokens or Ignite's authentication, or"
-              + " remove the rules.");
+          "TensorFlowService.security.access has rules, and callers do not authenticate. Rules"
+              + " apply to authenticated callers only. Configure tokens or Ignite's authentication,"
+              + " or remove the rules.");
     }
     return policy;
   }
@@ -57,8 +57,9 @@ public final class AuthenticationPolicy {
               + host
               + " without authentication: every host that reaches it could run code on this"
               + " cluster. On other addresses than loopback the node API needs authentication, or"
-              + " an explicit decision. Configure TensorFlowService.tokens, Ignite's authentication"
-              + " or clientCertificates=required, or else allowUnauthenticated=true.");
+              + " an explicit decision. Configure TensorFlowService.security.tokens, Ignite's"
+              + " authentication or security.clientCertificates=required, or else"
+              + " security.allowUnauthenticated=true.");
     }
     return true;
   }

@@ -37,8 +37,8 @@ final class IgniteSslSource implements CertificateSource {
     if (clientCertificates && stores() != null && trustsEverybody(stores())) {
       throw errors.of(
           SETTING + " verifies no certificates",
-          "With TensorFlowService.clientCertificates 'required' the certificates of callers are"
-              + " verified with its trust store",
+          "With TensorFlowService.security.clientCertificates 'required' the certificates of"
+              + " callers are verified with its trust store",
           "Configure a trust store instead of the disabled trust manager");
     }
   }
@@ -179,7 +179,7 @@ final class IgniteSslSource implements CertificateSource {
     return errors.of(
         SETTING + " creates no context: " + reason,
         "The node's server uses this factory if tensorflow.ignite.tls.certificate is not set and"
-            + " TensorFlowService.tls is not 'off'",
+            + " TensorFlowService.security.tls is not 'off'",
         "Configure stores that exist, and their passwords");
   }
 }

@@ -137,10 +137,11 @@ public final class NodeTls implements AutoCloseable {
     CertificateSource source = source(settings.mode, files, factory, clients, errors);
     if (clients && source == null) {
       throw errors.of(
-          "it has no certificate, or TensorFlowService.tls is 'off'",
-          "TensorFlowService.clientCertificates is 'required', and client certificates need TLS",
+          "it has no certificate, or TensorFlowService.security.tls is 'off'",
+          "TensorFlowService.security.clientCertificates is 'required', and client certificates"
+              + " need TLS",
           "Set tensorflow.ignite.tls.certificate, .key and .ca on this node, or"
-              + " clientCertificates to 'none'");
+              + " security.clientCertificates to 'none'");
     }
     return new NodeTls(source, clients, new CaFile(authorities), pollInterval, errors, loops, log);
   }
@@ -189,7 +190,7 @@ public final class NodeTls implements AutoCloseable {
     if (mode == TlsSettings.Mode.REQUIRED) {
       throw errors.of(
           "it has no certificate",
-          "TensorFlowService.tls is 'required', so each node needs a certificate",
+          "TensorFlowService.security.tls is 'required', so each node needs a certificate",
           "Set the system properties tensorflow.ignite.tls.certificate and"
               + " tensorflow.ignite.tls.key on this node (or TENSORFLOW_IGNITE_TLS_CERTIFICATE and"
               + " TENSORFLOW_IGNITE_TLS_KEY), or IgniteConfiguration.sslContextFactory");

@@ -44,8 +44,8 @@ final class PemSource implements CertificateSource {
     if (clientCertificates && files.authorities == null) {
       throw errors.of(
           AUTHORITIES + " is not set",
-          "With TensorFlowService.clientCertificates 'required' it names the file with the CA"
-              + " certificates that verify callers",
+          "With TensorFlowService.security.clientCertificates 'required' it names the file with the"
+              + " CA certificates that verify callers",
           "Set " + AUTHORITIES);
     }
   }

@@ -209,7 +209,7 @@ public final class Blocks {
   public static TensorFlowIgniteException blockLost(String extent, int number) {
     return TensorFlowIgniteException.of(
         ERROR_CODE_FILE_LOST,
-        "Block %d of extent %s is lost, and a file needs it. A block is stored on storageBackups +"
+        "Block %d of extent %s is lost, and a file needs it. A block is stored on storage.backups +"
             + " 1 nodes, and is lost when all of them leave at once. Write the file again, copy it"
             + " from another store, or remove it; `tensorflow-ignite fs check` lists all lost"
             + " blocks.",

@@ -64,7 +64,7 @@ public final class CacheErrors {
                 + " nobody knows which files there were. A lost directory does not count as an"
                 + " empty one. If these nodes store data on disk, start them again. To go on"
                 + " without the lost entries: tensorflow-ignite accept-data-loss"
-                + " tensorflow-ignite-files (or NAME-files, if storageName is NAME).",
+                + " tensorflow-ignite-files (or NAME-files, if storage.name is NAME).",
             e);
       }
       if (X.hasCause(e, TransactionTimeoutException.class)) {

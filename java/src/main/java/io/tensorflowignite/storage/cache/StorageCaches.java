@@ -82,8 +82,8 @@ public final class StorageCaches {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "The data region '%s' is not configured on node %s. TensorFlowService's property"
-              + " storageDataRegion names a region that every server node has. Configure the region"
-              + " on that node, or remove the property.",
+              + " storage.dataRegion names a region that every server node has. Configure the"
+              + " region on that node, or remove the property.",
           region,
           without.get(0).consistentId());
     }

@@ -124,7 +124,8 @@ public class AccessRulesTest {
             "alice files /models/../jobs/*",
             "root all images*")) {
       String text = assertThrows(IllegalArgumentException.class, () -> rules(wrong)).getMessage();
-      assertTrue(text, text.startsWith("TensorFlowService.access: the rule '" + wrong + "'"));
+      assertTrue(
+          text, text.startsWith("TensorFlowService.security.access: the rule '" + wrong + "'"));
       assertTrue(text, text.contains("PRINCIPAL PERMISSIONS [PATTERN]"));
       assertTrue(text, text.contains("files-read"));
       assertTrue(text, text.endsWith("Change this rule in the configuration."));

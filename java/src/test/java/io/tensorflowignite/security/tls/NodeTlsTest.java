@@ -252,9 +252,9 @@ public class NodeTlsTest {
     assertRefused(
         () -> tls(new TlsSettings(TlsSettings.Mode.REQUIRED, false), none(), null),
         "has no certificate",
-        "TensorFlowService.tls is 'required'",
+        "TensorFlowService.security.tls is 'required'",
         "tensorflow.ignite.tls.certificate");
-    assertRefused(() -> tls(MUTUAL, none(), null), "clientCertificates is 'required'");
+    assertRefused(() -> tls(MUTUAL, none(), null), "security.clientCertificates is 'required'");
   }
 
   @Test

@@ -1,0 +1,95 @@
+package io.tensorflowignite;
+
+import static io.tensorflowignite.PropertyRules.MEGABYTE;
+import static io.tensorflowignite.PropertyRules.duration;
+import static io.tensorflowignite.PropertyRules.invalid;
+import static io.tensorflowignite.PropertyRules.positive;
+
+import io.tensorflowignite.settings.QueueSettings;
+import java.io.Serializable;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * How many jobs there are, and how much of each is kept: {@code jobs} of {@link TensorFlowService}.
+ */
+public final class JobConfiguration implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private static final int MAX_QUOTA = 1_000_000;
+  private static final double SECONDS_PER_HOUR = 3600;
+
+  private int logMegabytes = 64;
+  private int codeMegabytes = 256;
+  private double retentionHours = 168;
+  private int maxTasks;
+  private HashMap<String, Integer> taskQuotas = new HashMap<>();
+
+  /** Limit of the stored output of one job, in MiB. */
+  public JobConfiguration setLogMegabytes(int megabytes) {
+    logMegabytes = (int) positive("jobs.logMegabytes", megabytes);
+    return this;
+  }
+
+  /** Limit of a code archive, in MiB. */
+  public JobConfiguration setCodeMegabytes(int megabytes) {
+    codeMegabytes = (int) positive("jobs.codeMegabytes", megabytes);
+    return this;
+  }
+
+  /**
+   * Hours that a finished job is retained with its checkpoints, output and code; 0: until a user
+   * removes it.
+   */
+  public JobConfiguration setRetentionHours(double hours) {
+    retentionHours = hours == 0 ? 0 : positive("jobs.retentionHours", hours);
+    return this;
+  }
+
+  /**
+   * Tasks that are admitted on a node at one time, 1 to 10,000; jobs that do not fit wait in the
+   * queue. By default two for each processor of the node.
+   */
+  public JobConfiguration setMaxTasks(int tasks) {
+    if (tasks < 1 || tasks > QueueSettings.MAX_TASKS) {
+      throw invalid("jobs.maxTasks", tasks, "It must be from 1 to 10,000");
+    }
+    maxTasks = tasks;
+    return this;
+  }
+
+  /**
+   * Tasks that are admitted for one owner of jobs at one time, by the name of the owner, 1 to
+   * 1,000,000; {@code *}: for each owner that is not named. Without a quota an owner may have any
+   * number. Quotas need a cluster that authenticates callers.
+   */
+  public JobConfiguration setTaskQuotas(Map<String, Integer> quotas) {
+    quotas.forEach(
+        (owner, tasks) -> {
+          if (owner == null || owner.isEmpty() || tasks == null || tasks < 1 || tasks > MAX_QUOTA) {
+            throw invalid(
+                "jobs.taskQuotas",
+                owner + "=" + tasks,
+                "It must map names of owners, or *, to a number from 1 to 1,000,000");
+          }
+        });
+    taskQuotas = new HashMap<>(quotas);
+    return this;
+  }
+
+  long logBytes() {
+    return logMegabytes * MEGABYTE;
+  }
+
+  long codeBytes() {
+    return codeMegabytes * MEGABYTE;
+  }
+
+  Duration retention() {
+    return duration(retentionHours * SECONDS_PER_HOUR);
+  }
+
+  QueueSettings queue() {
+    return new QueueSettings(maxTasks, taskQuotas);
+  }
+}

@@ -1,0 +1,121 @@
+package io.tensorflowignite;
+
+import static io.tensorflowignite.PropertyRules.MEGABYTE;
+import static io.tensorflowignite.PropertyRules.duration;
+import static io.tensorflowignite.PropertyRules.invalid;
+import static io.tensorflowignite.PropertyRules.unlessZero;
+
+import io.tensorflowignite.settings.TaskSettings;
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.regex.Pattern;
+
+/**
+ * Limits and priority of tasks, and what they inherit: {@code tasks} of {@link TensorFlowService}.
+ */
+public final class TaskConfiguration implements Serializable {
+  private static final long serialVersionUID = 1L;
+  private static final double SECONDS_PER_HOUR = 3600;
+  private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
+
+  private long memoryMegabytes;
+  private int processes;
+  private int openFiles;
+  private double cpuHours;
+  private double timeLimitHours;
+  private String[] environment = {};
+  private int nice = 10;
+  private int warmProcesses = 1;
+
+  /**
+   * Limit of a task's memory, in MiB, for each of its processes and for all together; 0: no limit.
+   * TensorFlow alone needs about 1,000.
+   */
+  public TaskConfiguration setMemoryMegabytes(long megabytes) {
+    memoryMegabytes = (long) unlessZero("tasks.memoryMegabytes", megabytes);
+    return this;
+  }
+
+  /** Limit of a task's processes at one time; 0: no limit. */
+  public TaskConfiguration setProcesses(int processes) {
+    this.processes = (int) unlessZero("tasks.processes", processes);
+    return this;
+  }
+
+  /** Limit of open files of each process of a task; 0: the node's own limit. */
+  public TaskConfiguration setOpenFiles(int files) {
+    openFiles = (int) unlessZero("tasks.openFiles", files);
+    return this;
+  }
+
+  /** Limit of processor time of each process of a task, in hours; 0: no limit. */
+  public TaskConfiguration setCpuHours(double hours) {
+    cpuHours = unlessZero("tasks.cpuHours", hours);
+    return this;
+  }
+
+  /** Limit of the time from a task's start to its end, in hours; 0: no limit. */
+  public TaskConfiguration setTimeLimitHours(double hours) {
+    timeLimitHours = unlessZero("tasks.timeLimitHours", hours);
+    return this;
+  }
+
+  /**
+   * Variables of a node's environment that its tasks inherit besides the usual ones: names, or
+   * prefixes of names followed by '*'.
+   */
+  public TaskConfiguration setEnvironment(String... names) {
+    for (String name : names) {
+      if (!VARIABLE.matcher(name).matches()) {
+        throw invalid(
+            "tasks.environment",
+            "'" + name + "'",
+            "It must be a variable's name, or a prefix of names followed by '*'");
+      }
+    }
+    environment = names.clone();
+    return this;
+  }
+
+  /**
+   * Priority of the tasks' processes: added to the nice value of their node, 0 to 19. With 10, a
+   * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
+   */
+  public TaskConfiguration setNice(int nice) {
+    if (nice < 0 || nice > TaskSettings.MAX_NICE) {
+      throw invalid(
+          "tasks.nice",
+          nice,
+          "It must be from 0, for the priority of the node, to " + TaskSettings.MAX_NICE);
+    }
+    this.nice = nice;
+    return this;
+  }
+
+  /**
+   * Processes on each node that have TensorFlow imported and wait for a task, which then starts
+   * without the import: 0 to 16; 0: none.
+   */
+  public TaskConfiguration setWarmProcesses(int processes) {
+    if (processes < 0 || processes > TaskSettings.MAX_WARM_PROCESSES) {
+      throw invalid(
+          "tasks.warmProcesses",
+          processes,
+          "It must be from 0, for none, to " + TaskSettings.MAX_WARM_PROCESSES);
+    }
+    warmProcesses = processes;
+    return this;
+  }
+
+  TaskSettings settings() {
+    return new TaskSettings(
+        memoryMegabytes * MEGABYTE,
+        processes,
+        openFiles,
+        duration(cpuHours * SECONDS_PER_HOUR),
+        duration(timeLimitHours * SECONDS_PER_HOUR),
+        Arrays.asList(environment),
+        nice,
+        warmProcesses);
+  }
+}
