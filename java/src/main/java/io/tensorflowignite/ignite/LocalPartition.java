@@ -25,6 +25,9 @@ public final class LocalPartition implements AutoCloseable {
   /** Size of an entry in a page of the index: a row's address and the hash of its key. */
   private static final int ITEM_BYTES = 12;
 
+  /** Of a stored value: its length and its type. */
+  private static final int HEADER_BYTES = 5;
+
   private final GridCacheContext<?, ?> context;
   private final GridDhtLocalPartition partition;
 
@@ -87,7 +90,7 @@ public final class LocalPartition implements AutoCloseable {
     return new Rows<>(
         row -> {
           try {
-            return row.value().valueBytesLength(context.cacheObjectContext());
+            return row.value().valueBytes(context.cacheObjectContext()).length + HEADER_BYTES;
           } catch (IgniteCheckedException e) {
             throw new IgniteException(e);
           }

@@ -41,7 +41,9 @@ public final class PartitionExchanges implements AutoCloseable {
     return ((IgniteEx) ignite).context().cache().context();
   }
 
-  private static final class Adapter implements PartitionsExchangeAware {
+  /** Overrides the methods of two versions of Ignite, without annotations: no version has both. */
+  @SuppressWarnings("MissingOverride")
+  static final class Adapter implements PartitionsExchangeAware {
     private final GridCacheSharedContext<?, ?> caches;
     private final ExchangeObserver observer;
 
@@ -55,14 +57,12 @@ public final class PartitionExchanges implements AutoCloseable {
       observer.onBegin(new PartitionExchange(caches, exchange));
     }
 
-    /** Overrides the method of Ignite 2.17; no annotation, since later versions do not have it. */
-    @SuppressWarnings("MissingOverride")
+    /** Of Ignite 2.17. */
     public void onDoneBeforeTopologyUnlock(GridDhtPartitionsExchangeFuture exchange) {
       observer.onEnd(new PartitionExchange(caches, exchange));
     }
 
-    /** Overrides the method of Ignite 2.18. */
-    @SuppressWarnings("MissingOverride")
+    /** Of Ignite 2.18, which calls it in the same cases. */
     public void onDoneBeforeTopologyUnlock(
         GridDhtPartitionsExchangeFuture exchange, Throwable failure) {
       observer.onEnd(new PartitionExchange(caches, exchange));

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
 import org.junit.Test;
 
 /**
- * Our classes, compiled against one version of Ignite, find all its methods and fields in the
- * version that is on the class path of this test: in the same one, and by {@code make
+ * Our classes, compiled against one version of Ignite, find all its classes, methods and fields in
+ * the version that is on the class path of this test: in the same one, and by {@code make
  * test-ignite-next} in the next one, without Ignite's module for SQL.
  */
 public class IgniteReferencesTest {
@@ -31,7 +31,7 @@ public class IgniteReferencesTest {
   private static final int MANY = 500;
 
   @Test
-  public void everyMethodAndFieldOfIgniteThatIsUsedIsThere() throws Exception {
+  public void everyClassMethodAndFieldOfIgniteThatIsUsedIsThere() throws Exception {
     Path classes =
         Paths.get(Causes.class.getProtectionDomain().getCodeSource().getLocation().toURI());
     List<Path> files;
@@ -52,7 +52,7 @@ public class IgniteReferencesTest {
     assertEquals(List.of(), missing);
   }
 
-  /** As "class name descriptor", of a class's pool of constants. */
+  /** As "class name descriptor", or "class", of a class's pool of constants. */
   private static List<String> references(Path file) throws IOException {
     try (DataInputStream in = new DataInputStream(Files.newInputStream(file))) {
       in.readLong();
@@ -60,6 +60,7 @@ public class IgniteReferencesTest {
       String[] texts = new String[count];
       int[][] pairs = new int[count][];
       List<int[]> members = new ArrayList<>();
+      List<int[]> owners = new ArrayList<>();
       for (int at = 1; at < count; at++) {
         int tag = in.readUnsignedByte();
         switch (tag) {
@@ -77,6 +78,9 @@ public class IgniteReferencesTest {
           case 19:
           case 20:
             pairs[at] = new int[] {in.readUnsignedShort()};
+            if (tag == 7) {
+              owners.add(pairs[at]);
+            }
             break;
           case 15:
             in.skipBytes(3);
@@ -89,6 +93,12 @@ public class IgniteReferencesTest {
         }
       }
       List<String> references = new ArrayList<>();
+      for (int[] owner : owners) {
+        String name = texts[owner[0]].replace('/', '.');
+        if (name.startsWith(IGNITE)) {
+          references.add(name);
+        }
+      }
       for (int[] member : members) {
         String owner = texts[pairs[member[0]][0]].replace('/', '.');
         int[] named = pairs[member[1]];
@@ -102,10 +112,8 @@ public class IgniteReferencesTest {
 
   private static boolean isThere(String[] reference) {
     try {
-      return has(
-          Class.forName(reference[0], false, Causes.class.getClassLoader()),
-          reference[1],
-          reference[2]);
+      Class<?> owner = Class.forName(reference[0], false, Causes.class.getClassLoader());
+      return reference.length == 1 || has(owner, reference[1], reference[2]);
     } catch (ClassNotFoundException e) {
       return reference[0].startsWith(SQL_MODULE);
     }
