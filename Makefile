@@ -18,8 +18,8 @@ NODES := build/classes.stamp
 EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
-.PHONY: help quickstart prepared test test-all test-six quick quick-java lint lint-python lint-java lint-proto unit unit-python unit-java \
-  integration integration-python integration-java gpu chaos soak scale fuzz \
+.PHONY: help quickstart prepared test test-all test-six test-ignite-next quick quick-java \
+  lint lint-python lint-java lint-proto unit unit-python unit-java integration integration-python integration-java gpu chaos soak scale fuzz \
   bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
   jars proto diagram venv lock licences sbom release release-test docs format clean
 
@@ -51,6 +51,9 @@ test-%: prepared
 
 test-six: $(INSTALLED) ## Run `make test` in six fresh clones, three of them beside two programs that spin.
 	@$(GATE) six
+
+test-ignite-next: $(TOOLS) ## Try our classes with the core of the next version of Ignite: what needs no SQL.
+	$(GRADLE) checkNext
 
 # Two lanes at once; Gradle runs once, as two of it would wait for each other.
 quick: $(INSTALLED) $(TOOLS) ## Run lint and unit tests: 2 minutes.

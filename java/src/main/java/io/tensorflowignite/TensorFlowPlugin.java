@@ -1,6 +1,7 @@
 package io.tensorflowignite;
 
 import io.tensorflowignite.data.schema.NodeZones;
+import io.tensorflowignite.ignite.LocalNode;
 import io.tensorflowignite.node.InactiveApi;
 import io.tensorflowignite.predict.sql.SqlPredictions;
 import java.io.Serializable;
@@ -8,7 +9,6 @@ import java.util.UUID;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteSystemProperties;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.internal.IgniteEx;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.plugin.CachePluginContext;
 import org.apache.ignite.plugin.CachePluginProvider;
@@ -136,7 +136,7 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
   @Override
   public Serializable provideDiscoveryData(UUID node) {
     // Before this node joins: it may get a part of a query as soon as it has rows.
-    if (node.equals(((IgniteEx) ignite).context().localNodeId()) && hasSqlFunctions()) {
+    if (node.equals(LocalNode.id(ignite)) && hasSqlFunctions()) {
       SqlPredictions.expect(ignite);
     }
     return null;

@@ -41,6 +41,12 @@ final class Layers {
       Pattern.compile(
           "^import (?:static )?(?!(?:com|io|java|javax|jdk|net|org|sun)\\.)([\\w.*]+);",
           Pattern.MULTILINE);
+
+  /** What only one package uses, whatever APIs the others have. */
+  private static final String INSIDE_OF_IGNITE = "org.apache.ignite.internal";
+
+  private static final String ITS_PACKAGE = "ignite";
+
   private static final List<String> FREE =
       Arrays.asList("java", "com.google.common", "com.google.protobuf");
 
@@ -161,7 +167,13 @@ final class Layers {
       Map<String, String> sources,
       List<String> faults) {
     if (!name.startsWith(ROOT + ".")) {
-      if (!isOf(name, FREE) && !isOf(name, row.apis)) {
+      if (isOf(name, List.of(INSIDE_OF_IGNITE)) && !own.equals(ITS_PACKAGE)) {
+        faults.add(
+            String.format(
+                "%s uses %s, which is inside of Ignite. Only the package %s does that. Use one of"
+                    + " its classes, or add a method to them that has no type of Ignite's inside.",
+                path, name, ITS_PACKAGE));
+      } else if (!isOf(name, FREE) && !isOf(name, row.apis)) {
         faults.add(
             String.format(
                 "%s uses %s. The package %s may use %s. Move the class, pass in what it needs, or"

@@ -28,6 +28,7 @@ public class LayersTest {
           + "| --- | --- | --- | --- |\n"
           + "| 1 | `v1` | generated | `io.grpc` |\n"
           + "| 2 | `base` | texts | nothing |\n"
+          + "| 2 | `ignite` | inside of Ignite | `org.apache.ignite` |\n"
           + "| 3 | `decide` | decisions | pure |\n"
           + "| 3 | `net` | calls | `io.grpc`, sockets, processes |\n"
           + "| 4 | `io.tensorflowignite` | the bean | `org.apache.ignite` |\n"
@@ -58,7 +59,8 @@ public class LayersTest {
             "class Good {}",
             "import io.tensorflowignite.base.MessageText; // System.nanoTime()",
             "/* a Thread */ String s = \"new Socket(\\\" //\"; char c = '\"';",
-            "import java.util.concurrent.TimeUnit;")) {
+            "import java.util.concurrent.TimeUnit;",
+            "// As org.apache.ignite.internal.IgniteEx.")) {
       assertEquals(good, List.of(), faults("decide/Good", good));
     }
   }
@@ -77,6 +79,10 @@ public class LayersTest {
       {"base/Bad", "import io.grpc.Status;", "uses io.grpc.Status"},
       {"decide/Bad", "Object s = io.grpc.Status.OK;", "uses io.grpc.Status"},
       {"net/Bad", "import org.apache.ignite.Ignite;", "may use io.grpc."},
+      {"Bad", "import org.apache.ignite.internal.IgniteEx;", "which is inside of Ignite"},
+      {"Bad", "import static org.apache.ignite.internal.util.typedef.X.cause;", "Only the package"},
+      {"Bad", "Object x = (org.apache.ignite.internal.IgniteEx) y;", "inside of Ignite"},
+      {"Bad", "import org.apache.ignite.internal.util.*;", "inside of Ignite"},
       {"net/Bad", "import javax.net.ssl.*;", "uses javax.net.ssl.*"},
       {"net/Bad", "import kotlin.Unit;", "uses kotlin.Unit"},
       {"decide/Bad", "import io.tensorflowignite.base.Timed;", "which knows a clock"},
@@ -149,6 +155,7 @@ public class LayersTest {
     Map<String, String> sources = new HashMap<>();
     sources.put("base/MessageText", "import java.util.List;");
     sources.put("base/Timed", "long now = System.nanoTime(); import java.util.List;");
+    sources.put("ignite/Node", "import org.apache.ignite.internal.IgniteEx;");
     sources.put("decide/Machine", "import io.tensorflowignite.base.MessageText;");
     sources.put("net/Calls", "import io.grpc.Status; import io.tensorflowignite.v1.Job;");
     sources.put("Bean", "import org.apache.ignite.Ignite; import io.tensorflowignite.net.Calls;");

@@ -17,9 +17,9 @@ import io.tensorflowignite.NodeService;
 import io.tensorflowignite.ServiceSettings;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.FailingUsers;
 import io.tensorflowignite.v1.ListNodesRequest;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -140,15 +140,7 @@ public class ItUsers {
 
   /** An Ignite security that always fails. */
   private IgniteSecurityAccess failing(Exception error) {
-    return new IgniteSecurityAccess(
-        node,
-        (IgniteSecurity)
-            Proxy.newProxyInstance(
-                IgniteSecurity.class.getClassLoader(),
-                new Class<?>[] {IgniteSecurity.class},
-                (proxy, method, arguments) -> {
-                  throw error;
-                }));
+    return new IgniteSecurityAccess(node, FailingUsers.of(error));
   }
 
   @Test

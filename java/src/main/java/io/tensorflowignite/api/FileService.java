@@ -6,6 +6,7 @@ import com.google.protobuf.MessageLite;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.ignite.Causes;
 import io.tensorflowignite.rpc.ResponseMemory;
 import io.tensorflowignite.rpc.StreamSender;
 import io.tensorflowignite.security.Guard;
@@ -51,9 +52,6 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.function.Supplier;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.IgniteInterruptedException;
-import org.apache.ignite.internal.NodeStoppingException;
-import org.apache.ignite.internal.util.typedef.X;
 
 public final class FileService extends FileServiceGrpc.FileServiceImplBase {
   /** Records of files take about this times their serialized size, as objects. */
@@ -311,11 +309,7 @@ public final class FileService extends FileServiceGrpc.FileServiceImplBase {
     try {
       return call.get();
     } catch (RuntimeException e) {
-      if (X.hasCause(
-          e,
-          NodeStoppingException.class,
-          InterruptedException.class,
-          IgniteInterruptedException.class)) {
+      if (Causes.isStop(e)) {
         throw Status.UNAVAILABLE
             .withDescription("This node stops. Only running nodes serve files. Call another node.")
             .withCause(e)

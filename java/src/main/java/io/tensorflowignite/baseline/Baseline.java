@@ -1,7 +1,7 @@
 package io.tensorflowignite.baseline;
 
+import io.tensorflowignite.ignite.ClusterNodes;
 import io.tensorflowignite.v1.MissingNode;
-import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
@@ -11,7 +11,6 @@ import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.BaselineNode;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.internal.IgniteNodeAttributes;
 
 /** Which nodes of the baseline are missing; known also while the cluster is not active. */
 public final class Baseline {
@@ -53,13 +52,7 @@ public final class Baseline {
 
   /** The address that other hosts know, if there is one. */
   private static String host(BaselineNode node) {
-    Object addresses = node.attributes().get(IgniteNodeAttributes.ATTR_IPS);
-    List<String> all =
-        addresses == null
-            ? List.of()
-            : Arrays.stream(addresses.toString().split("[,\\s]+"))
-                .filter(address -> !address.isEmpty())
-                .collect(Collectors.toList());
+    List<String> all = ClusterNodes.addresses(node);
     return all.stream()
         .filter(address -> !address.startsWith("127.") && !address.contains(":"))
         .findFirst()

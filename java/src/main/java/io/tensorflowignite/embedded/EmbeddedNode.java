@@ -3,6 +3,7 @@ package io.tensorflowignite.embedded;
 import io.tensorflowignite.NodeSslContextFactory;
 import io.tensorflowignite.TensorFlowService;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.ignite.NodeConfiguration;
 import io.tensorflowignite.node.InactiveApi;
 import io.tensorflowignite.node.StopHook;
 import io.tensorflowignite.security.tls.NodeTls;
@@ -22,10 +23,6 @@ import org.apache.ignite.cluster.ClusterState;
 import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.events.DiscoveryEvent;
 import org.apache.ignite.events.EventType;
-import org.apache.ignite.internal.IgnitionEx;
-import org.apache.ignite.internal.processors.resource.GridSpringResourceContext;
-import org.apache.ignite.internal.util.typedef.internal.U;
-import org.apache.ignite.lang.IgniteBiTuple;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.services.ServiceConfiguration;
 
@@ -55,14 +52,11 @@ public final class EmbeddedNode {
    */
   public static EmbeddedNode start(EmbeddedSettings settings)
       throws IgniteCheckedException, IOException {
-    IgniteConfiguration configuration = new IgniteConfiguration();
-    GridSpringResourceContext spring = null;
-    if (settings.springXml() != null) {
-      IgniteBiTuple<IgniteConfiguration, ? extends GridSpringResourceContext> file =
-          IgnitionEx.loadConfiguration(settings.springXml());
-      configuration = file.get1();
-      spring = file.get2();
-    }
+    NodeConfiguration file =
+        settings.springXml() == null
+            ? NodeConfiguration.ofDefaults()
+            : NodeConfiguration.ofSpring(settings.springXml());
+    IgniteConfiguration configuration = file.ignite();
     settings.applyTo(configuration);
     NodeTls.checkStores(
         configuration.getSslContextFactory(),
@@ -72,22 +66,21 @@ public final class EmbeddedNode {
     }
     Path log = null;
     if (configuration.getGridLogger() == null) {
-      String work =
-          U.workDirectory(configuration.getWorkDirectory(), configuration.getIgniteHome());
       String name = configuration.getIgniteInstanceName();
-      log = NodeLog.file(Path.of(work, "log"), name == null ? "ignite" : "ignite-" + name);
+      log =
+          NodeLog.file(
+              Path.of(file.workDirectory(), "log"), name == null ? "ignite" : "ignite-" + name);
       configuration.setGridLogger(NodeLog.into(log));
     }
     ServiceConfiguration service = EmbeddedSettings.configuredService(configuration);
-    EmbeddedNode node = new EmbeddedNode(started(configuration, spring), service, log);
+    EmbeddedNode node = new EmbeddedNode(started(file), service, log);
     node.listen();
     return node;
   }
 
-  private static Ignite started(IgniteConfiguration configuration, GridSpringResourceContext spring)
-      throws IgniteCheckedException {
+  private static Ignite started(NodeConfiguration configuration) throws IgniteCheckedException {
     try {
-      return IgnitionEx.start(configuration, spring);
+      return configuration.start();
     } catch (IgniteCheckedException failure) {
       String reason = HaltOnFailure.reason(failure);
       throw reason.equals(failure.getMessage())

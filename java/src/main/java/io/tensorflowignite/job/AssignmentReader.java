@@ -7,6 +7,7 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIF
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.ignite.PartitionMapAge;
 import io.tensorflowignite.job.decide.Demand;
 import io.tensorflowignite.job.decide.JobQueue;
 import io.tensorflowignite.job.decide.KindRules;

@@ -9,6 +9,7 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.ignite.LocalNode;
 import io.tensorflowignite.rpc.ErrorStatuses;
 import io.tensorflowignite.rpc.RejectingServer;
 import io.tensorflowignite.security.tls.NodeTls;
@@ -19,7 +20,6 @@ import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.internal.IgniteEx;
 
 /**
  * The node API of a node whose cluster is not active: Ignite deploys no services there. It answers
@@ -50,9 +50,7 @@ public final class InactiveApi {
 
   /** Serves, if the cluster is not active, until {@link #close}. */
   public synchronized void open(ClusterSettings settings) {
-    if (server != null
-        || ((IgniteEx) ignite).context().isStopping()
-        || ((IgniteEx) ignite).context().state().publicApiActiveState(false)) {
+    if (server != null || LocalNode.isStopping(ignite) || LocalNode.isActive(ignite)) {
       return;
     }
     since = Timestamps.toString(Timestamps.fromSeconds(System.currentTimeMillis() / 1000));

@@ -3,6 +3,9 @@ package io.tensorflowignite.region;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_STORAGE_FULL;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.CacheDescriptor;
+import io.tensorflowignite.ignite.ClusterNodes;
+import io.tensorflowignite.ignite.RegionMetrics;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -14,9 +17,6 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.DataRegionConfiguration;
-import org.apache.ignite.internal.GridKernalContext;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /**
  * Keeps a part of every node's data regions free. Ignite ends a node whose data region is full, and
@@ -149,18 +149,14 @@ public final class MemoryReserve {
   }
 
   private int writers() {
-    return Math.max(1, context().discovery().aliveServerNodes().size());
+    return Math.max(1, ClusterNodes.servers(ignite));
   }
 
   /** The name of a cache's data region; empty: the default region. */
   String region(String cache) {
-    DynamicCacheDescriptor descriptor = context().cache().cacheDescriptor(cache);
-    String name = descriptor == null ? null : descriptor.cacheConfiguration().getDataRegionName();
-    return name == null ? "" : name;
-  }
-
-  private GridKernalContext context() {
-    return ((IgniteEx) ignite).context();
+    return CacheDescriptor.of(ignite, cache)
+        .map(present -> present.configuration().getDataRegionName())
+        .orElse("");
   }
 
   private RegionAccounts accounts(String region) {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.region;
 
+import io.tensorflowignite.ignite.RegionMetrics;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;

@@ -15,6 +15,8 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
+import io.tensorflowignite.ignite.ThrottledLog;
 import io.tensorflowignite.rpc.ErrorStatuses;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
 import io.tensorflowignite.security.decide.Principal;
@@ -28,11 +30,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.internal.NodeStoppingException;
-import org.apache.ignite.internal.util.typedef.X;
-import org.apache.ignite.internal.util.typedef.internal.LT;
 
 /**
  * Precedes every method: authenticates the caller, and blocks the answers of a method that has not
@@ -49,7 +47,7 @@ public final class Authentication implements ServerInterceptor {
   private final IgnitePasswords passwords;
   private final Function<TaskToken, Optional<TaskScope>> tasks;
   private final Predicate<InetSocketAddress> clusterHosts;
-  private final IgniteLogger log;
+  private final ThrottledLog log;
 
   /**
    * @param clusterHosts whether an address is a host of this cluster
@@ -76,7 +74,7 @@ public final class Authentication implements ServerInterceptor {
     this.passwords = new IgnitePasswords(ignite);
     this.tasks = tasks;
     this.clusterHosts = clusterHosts;
-    this.log = log;
+    this.log = new ThrottledLog(log);
   }
 
   @Override
@@ -86,9 +84,8 @@ public final class Authentication implements ServerInterceptor {
     try {
       caller = identify(call, headers);
     } catch (TensorFlowIgniteException refused) {
-      // LT logs a line at most once a minute, since a rejected caller may retry at once.
-      LT.warn(
-          log,
+      // A rejected caller may retry at once.
+      log.warning(
           "Call refused [method="
               + call.getMethodDescriptor().getFullMethodName()
               + ", host="
@@ -114,18 +111,13 @@ public final class Authentication implements ServerInterceptor {
     if (failed instanceof StatusRuntimeException) {
       return ((StatusRuntimeException) failed).getStatus();
     }
-    if (X.hasCause(
-        failed,
-        NodeStoppingException.class,
-        InterruptedException.class,
-        IgniteInterruptedException.class)) {
+    if (Causes.isStop(failed)) {
       return Status.UNAVAILABLE.withDescription(
           "This node stops. Only running nodes answer calls. Call another node.");
     }
-    LT.error(
-        log,
-        failed,
-        "Authentication failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]");
+    log.error(
+        "Authentication failed [method=" + call.getMethodDescriptor().getFullMethodName() + "]",
+        failed);
     return ErrorStatuses.of(
         new TensorFlowIgniteException(
             ERROR_CODE_INTERNAL_ERROR,

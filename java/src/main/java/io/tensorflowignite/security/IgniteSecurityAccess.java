@@ -4,6 +4,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
 
 import io.grpc.Status;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.IgniteUsers;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.Certificate;
@@ -13,32 +14,17 @@ import java.util.UUID;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteException;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.authentication.IgniteAccessControlException;
-import org.apache.ignite.internal.processors.authentication.IgniteAuthenticationProcessor;
-import org.apache.ignite.internal.processors.security.IgniteSecurity;
-import org.apache.ignite.internal.processors.security.IgniteSecurityProcessor;
-import org.apache.ignite.internal.processors.security.OperationSecurityContext;
-import org.apache.ignite.internal.processors.security.SecurityContext;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.plugin.security.AuthenticationContext;
 import org.apache.ignite.plugin.security.SecurityCredentials;
-import org.apache.ignite.plugin.security.SecurityException;
 import org.apache.ignite.plugin.security.SecurityPermission;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
-/**
- * The only class that verifies users of Ignite. It uses the internal interface that Ignite's
- * listener of thin clients uses, and that Ignite's authentication and security plugins share. The
- * public alternative is a thin client that connects to its own node for each user. It would need
- * the node's client port, which a configuration may turn off, with its encryption and limits; and
- * it does not return a user's permissions.
- */
+/** Verifies the passwords of Ignite's users. */
 public final class IgniteSecurityAccess implements PasswordVerifier {
   private static final String NAMESPACE = "tensorflow-ignite";
 
   private final Ignite ignite;
-  private final IgniteSecurity security;
+  private final IgniteUsers users;
   private final boolean stock;
 
   /** A user that Ignite has accepted. */
@@ -48,26 +34,24 @@ public final class IgniteSecurityAccess implements PasswordVerifier {
   }
 
   public IgniteSecurityAccess(Ignite ignite) {
-    this(ignite, ((IgniteEx) ignite).context().security());
+    this(ignite, new IgniteUsers(ignite));
   }
 
-  IgniteSecurityAccess(Ignite ignite, IgniteSecurity security) {
+  IgniteSecurityAccess(Ignite ignite, IgniteUsers users) {
     this.ignite = ignite;
-    this.security = security;
+    this.users = users;
     this.stock = ignite.configuration().isAuthenticationEnabled();
   }
 
   /** Whether Ignite has users: by its own authentication, or by a security plugin. */
   @Override
   public boolean knowsUsers() {
-    return stock || security.enabled();
+    return stock || users.areEnabled();
   }
 
   @Override
   public boolean reportsDenials() {
-    return security instanceof IgniteSecurityProcessor
-        && ((IgniteSecurityProcessor) security).securityProcessor()
-            instanceof IgniteAuthenticationProcessor;
+    return users.areStock();
   }
 
   @Override
@@ -81,12 +65,9 @@ public final class IgniteSecurityAccess implements PasswordVerifier {
     context.address(peer);
     context.certificates(certificates);
     try {
-      SecurityContext accepted = security.authenticate(context);
-      return Optional.ofNullable(accepted)
-          .map(known -> (permission, name) -> allows(known, permission, name));
+      return users.authenticate(context).map(known -> known::allows);
     } catch (IgniteCheckedException | RuntimeException failed) {
-      boolean refused =
-          X.hasCause(failed, IgniteAccessControlException.class, SecurityException.class);
+      boolean refused = IgniteUsers.isRefusal(failed);
       // Plugins report a denial with exceptions of their own.
       boolean denied = !reportsDenials() && failed.getClass() == IgniteCheckedException.class;
       if (refused || (denied && !isInactive())) {
@@ -129,19 +110,5 @@ public final class IgniteSecurityAccess implements PasswordVerifier {
   private static UUID session(String user, InetSocketAddress peer) {
     String name = NAMESPACE + " " + (peer == null ? "" : peer.getHostString()) + " " + user;
     return UUID.nameUUIDFromBytes(name.getBytes(StandardCharsets.UTF_8));
-  }
-
-  /** The permissions of a user whom Ignite has accepted. */
-  User user(SecurityContext accepted) {
-    return (permission, name) -> allows(accepted, permission, name);
-  }
-
-  private boolean allows(SecurityContext user, SecurityPermission permission, String name) {
-    try (OperationSecurityContext asUser = security.withContext(user)) {
-      security.authorize(name, permission);
-      return true;
-    } catch (SecurityException refused) {
-      return false;
-    }
   }
 }

@@ -4,14 +4,12 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PERMISSION_DENIED;
 
 import io.grpc.Context;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.IgniteUser;
+import io.tensorflowignite.ignite.IgniteUsers;
 import io.tensorflowignite.security.decide.AuthenticationPolicy;
 import io.tensorflowignite.security.decide.Principal;
-import java.util.Optional;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.security.IgniteSecurity;
-import org.apache.ignite.internal.processors.security.SecurityContext;
 import org.apache.ignite.plugin.security.SecuritySubjectType;
 
 /**
@@ -21,14 +19,15 @@ import org.apache.ignite.plugin.security.SecuritySubjectType;
 public final class ServiceCallers {
   private final Ignite ignite;
   private final AuthenticationPolicy policy;
-  private final IgniteSecurityAccess users;
-  private final IgniteSecurity security;
+  private final IgniteSecurityAccess passwords;
+  private final IgniteUsers users;
 
-  public ServiceCallers(Ignite ignite, AuthenticationPolicy policy, IgniteSecurityAccess users) {
+  public ServiceCallers(
+      Ignite ignite, AuthenticationPolicy policy, IgniteSecurityAccess passwords) {
     this.ignite = ignite;
     this.policy = policy;
-    this.users = users;
-    this.security = ((IgniteEx) ignite).context().security();
+    this.passwords = passwords;
+    this.users = new IgniteUsers(ignite);
   }
 
   /**
@@ -50,13 +49,13 @@ public final class ServiceCallers {
    *     may have it.
    */
   public void authorizeQuery(Runnable checks) {
-    if (!policy.requiresAuthentication() || !subject().filter(this::isServer).isPresent()) {
+    if (!policy.requiresAuthentication() || !users.caller().filter(this::isServer).isPresent()) {
       authorize(checks);
       return;
     }
     try {
       // The permissions of a security plugin are those of users.
-      if (users.reportsDenials()) {
+      if (passwords.reportsDenials()) {
         Caller unnamed = Caller.of(new Principal("", Principal.Kind.USER));
         Context.current().withValue(Caller.KEY, unnamed).run(checks);
         return;
@@ -73,20 +72,18 @@ public final class ServiceCallers {
             + " users. Connect by JDBC or ODBC, or call predict of the service tensorflow-ignite.");
   }
 
-  private boolean isServer(SecurityContext known) {
-    if (known.subject().type() != SecuritySubjectType.REMOTE_NODE) {
+  private boolean isServer(IgniteUser known) {
+    if (known.type() != SecuritySubjectType.REMOTE_NODE) {
       return false;
     }
-    ClusterNode node = ignite.cluster().node(known.subject().id());
+    ClusterNode node = ignite.cluster().node(known.id());
     return node == null || !node.isClient();
   }
 
   /** Requires that a node of the cluster calls; without users in Ignite any client may. */
   public void requireNode() {
     boolean isAnother =
-        subject()
-            .filter(known -> known.subject().type() != SecuritySubjectType.REMOTE_NODE)
-            .isPresent();
+        users.caller().filter(known -> known.type() != SecuritySubjectType.REMOTE_NODE).isPresent();
     if (isAnother) {
       throw new TensorFlowIgniteException(
           ERROR_CODE_PERMISSION_DENIED,
@@ -99,8 +96,9 @@ public final class ServiceCallers {
     if (!policy.requiresAuthentication()) {
       return Caller.of(Principal.ANYONE);
     }
-    return subject()
-        .map(known -> Caller.user(String.valueOf(known.subject().login()), users.user(known)))
+    return users
+        .caller()
+        .map(known -> Caller.user(known.login(), known::allows))
         .orElseThrow(
             () ->
                 new TensorFlowIgniteException(
@@ -109,9 +107,5 @@ public final class ServiceCallers {
                         + " authenticate, and Ignite does not know the callers of its services."
                         + " They are known with Ignite's authentication or a security plugin only."
                         + " Call Predict over gRPC with a token, or configure one of them."));
-  }
-
-  private Optional<SecurityContext> subject() {
-    return security.enabled() ? Optional.ofNullable(security.securityContext()) : Optional.empty();
   }
 }

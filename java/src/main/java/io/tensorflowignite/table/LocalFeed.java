@@ -1,13 +1,12 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.ignite.Causes;
 import java.util.function.Consumer;
 import javax.cache.Cache;
 import javax.cache.event.CacheEntryEvent;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
-import org.apache.ignite.internal.NodeStoppingException;
-import org.apache.ignite.internal.util.typedef.X;
 
 /**
  * Reports every change of a replicated cache on the local node, without messages between nodes. The
@@ -54,7 +53,7 @@ public final class LocalFeed implements AutoCloseable {
     try {
       cursor.close();
     } catch (RuntimeException e) {
-      if (!X.hasCause(e, NodeStoppingException.class)) {
+      if (!Causes.isStoppingNode(e)) {
         throw e;
       }
     }

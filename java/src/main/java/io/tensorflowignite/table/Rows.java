@@ -8,6 +8,8 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.MessageLite;
 import com.google.protobuf.Parser;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
+import io.tensorflowignite.ignite.LocalCopies;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
 import java.time.Duration;
@@ -22,11 +24,6 @@ import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.query.QueryCursor;
 import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.cluster.ClusterTopologyException;
-import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
-import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionMap;
-import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionTopology;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionRollbackException;
 import org.apache.ignite.transactions.TransactionTimeoutException;
@@ -46,15 +43,14 @@ final class Rows {
   private final Ignite ignite;
   private final MemoryReserve memory;
   private final IgniteCache<Object, Object> cache;
-
-  /** When all copies here were last complete: they stay so until the topology changes. */
-  private volatile AffinityTopologyVersion wholeAt;
+  private final LocalCopies copies;
 
   /** Objects of classes that this node lacks stay serialized. */
   Rows(Ignite ignite, SystemCache systemCache) {
     this.ignite = ignite;
     this.memory = MemoryReserve.of(ignite);
     this.cache = systemCache.open(ignite).withKeepBinary();
+    this.copies = new LocalCopies(cache);
   }
 
   IgniteCache<Object, Object> cache() {
@@ -78,8 +74,8 @@ final class Rows {
         return transaction.get();
       } catch (RuntimeException e) {
         boolean isRolledBack =
-            X.hasCause(e, ClusterTopologyException.class, TransactionRollbackException.class)
-                && !X.hasCause(e, TransactionTimeoutException.class);
+            Causes.has(e, ClusterTopologyException.class, TransactionRollbackException.class)
+                && !Causes.has(e, TransactionTimeoutException.class);
         if (attempt == ATTEMPTS || !isRolledBack) {
           throw e;
         }
@@ -126,18 +122,7 @@ final class Rows {
    * outside of the baseline.
    */
   boolean areWhole() {
-    GridDhtPartitionTopology topology = ((IgniteCacheProxy<?, ?>) cache).context().topology();
-    AffinityTopologyVersion version = topology.readyTopologyVersion();
-    // Each prediction asks several times, and the map is made of all partitions.
-    if (version.equals(wholeAt)) {
-      return true;
-    }
-    GridDhtPartitionMap here = topology.localPartitionMap();
-    boolean areWhole = here.size() == topology.partitions() && !here.hasMovingPartitions();
-    if (areWhole) {
-      wholeAt = version;
-    }
-    return areWhole;
+    return copies.areComplete();
   }
 
   /** The message of a value; empty: there is no value, or it is no such message. */

@@ -1,5 +1,6 @@
 package io.tensorflowignite.table;
 
+import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.region.OwnRegion;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -10,8 +11,6 @@ import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CacheWriteSynchronizationMode;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /**
  * The caches of the service, with their names and modes. They keep Ignite's partition loss policy
@@ -83,11 +82,11 @@ public enum SystemCache {
     return name.startsWith(PREFIX) || group(ignite, name).startsWith(PREFIX);
   }
 
-  /** Reads the descriptor, which every node has; opening the cache would start it on this node. */
+  /** Does not open the cache, which would start it on this node. */
   private static String group(Ignite ignite, String name) {
-    DynamicCacheDescriptor cache = ((IgniteEx) ignite).context().cache().cacheDescriptor(name);
-    String group = cache == null ? null : cache.cacheConfiguration().getGroupName();
-    return group == null ? "" : group;
+    return CacheDescriptor.of(ignite, name)
+        .map(cache -> cache.configuration().getGroupName())
+        .orElse("");
   }
 
   /** Opens the cache, and creates it when it does not exist. */

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.PlainNodes;
+import io.tensorflowignite.ignite.LocalPartition;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;

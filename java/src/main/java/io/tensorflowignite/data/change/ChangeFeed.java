@@ -1,12 +1,15 @@
 package io.tensorflowignite.data.change;
 
 import io.tensorflowignite.data.read.ReadTurns;
+import io.tensorflowignite.ignite.Causes;
+import io.tensorflowignite.ignite.LocalCache;
 import io.tensorflowignite.v1.PartitionPosition;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
@@ -17,13 +20,6 @@ import javax.cache.event.EventType;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.query.ContinuousQuery;
 import org.apache.ignite.cache.query.QueryCursor;
-import org.apache.ignite.internal.NodeStoppingException;
-import org.apache.ignite.internal.processors.affinity.AffinityTopologyVersion;
-import org.apache.ignite.internal.processors.cache.CacheStoppedException;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
-import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
-import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtLocalPartition;
-import org.apache.ignite.internal.util.typedef.X;
 
 /**
  * The changes of one cache in the primary partitions of this node, noticed by a local continuous
@@ -48,7 +44,7 @@ final class ChangeFeed implements AutoCloseable {
 
   private final long id = ThreadLocalRandom.current().nextLong() | 1;
   private final long positionsBeginAt;
-  private final GridCacheContext<?, ?> context;
+  private final LocalCache local;
   private final PartitionLog[] logs;
   private final long[] limits;
 
@@ -62,8 +58,8 @@ final class ChangeFeed implements AutoCloseable {
   private volatile boolean isBroken;
 
   private ChangeFeed(IgniteCache<Object, Object> cache, ChangeMemory memory, Duration grace) {
-    context = ((IgniteCacheProxy<?, ?>) cache).context();
-    int partitions = context.affinity().partitions();
+    local = new LocalCache(cache);
+    int partitions = local.partitions();
     logs = new PartitionLog[partitions];
     limits = new long[partitions];
     rows = new long[partitions];
@@ -94,7 +90,7 @@ final class ChangeFeed implements AutoCloseable {
     for (CacheEntryEvent<?, ?> event : events) {
       try {
         Object key = event.getKey();
-        int partition = context.affinity().partition(key);
+        int partition = local.partition(key);
         logs[partition].add(key, limits[partition], created(event), System.nanoTime());
         changes.increment();
       } catch (RuntimeException | LinkageError missed) {
@@ -110,12 +106,10 @@ final class ChangeFeed implements AutoCloseable {
 
   /** Compares the primary partitions of this node; no row changes meanwhile. */
   synchronized void follow() {
-    AffinityTopologyVersion version = context.affinity().affinityTopologyVersion();
+    BitSet present = local.primaries();
     for (int partition = 0; partition < logs.length; partition++) {
-      boolean isPrimary =
-          context.affinity().primaryByPartition(context.localNode(), partition, version);
-      if (isPrimary != primaries.get(partition)) {
-        primaries.set(partition, isPrimary);
+      if (present.get(partition) != primaries.get(partition)) {
+        primaries.flip(partition);
         logs[partition].forget();
         rows[partition] = -1;
       }
@@ -211,13 +205,12 @@ final class ChangeFeed implements AutoCloseable {
    * @return whether they differ, although nothing has changed lately
    */
   private boolean compare(int partition) {
-    GridDhtLocalPartition local =
-        context.topology().localPartition(partition, AffinityTopologyVersion.NONE, false);
-    if (local == null) {
+    OptionalLong found = local.rows(partition);
+    if (found.isEmpty()) {
       logs[partition].forget();
       return false;
     }
-    return compare(partition, local.dataStore().cacheSize(context.cacheId()));
+    return compare(partition, found.getAsLong());
   }
 
   private synchronized void forget(int partition) {
@@ -246,7 +239,7 @@ final class ChangeFeed implements AutoCloseable {
     try {
       cursor.close();
     } catch (RuntimeException e) {
-      if (!X.hasCause(e, NodeStoppingException.class, CacheStoppedException.class)) {
+      if (!Causes.isStoppingNode(e) && !Causes.isStoppedCache(e)) {
         throw e;
       }
     } finally {

@@ -2,6 +2,10 @@ package io.tensorflowignite.data.change;
 
 import io.tensorflowignite.data.read.PartitionReader;
 import io.tensorflowignite.data.read.RowReader;
+import io.tensorflowignite.ignite.ExchangeObserver;
+import io.tensorflowignite.ignite.LocalCache;
+import io.tensorflowignite.ignite.PartitionExchange;
+import io.tensorflowignite.ignite.PartitionExchanges;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import java.time.Duration;
@@ -10,32 +14,30 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.PartitionsExchangeAware;
 
 /**
  * The feeds of one node: a cache has one from the first reader that asks for positions until ten
  * minutes after the last one. Every change of owners is an exchange, in which no row changes: so a
  * feed knows exactly since when this node has been the owner of a partition.
  */
-public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable {
+public final class ChangeFeeds implements ExchangeObserver, AutoCloseable {
   private static final Duration IDLE = Duration.ofMinutes(10);
   private static final Duration GRACE = Duration.ofSeconds(2);
 
+  private final Ignite ignite;
   private final IgniteLogger log;
   private final Duration grace;
-  private final GridCacheSharedContext<?, ?> caches;
+  private final PartitionExchanges exchanges;
   private final ChangeMemory memory = new ChangeMemory();
 
   /** By the deployments of their caches. */
   private final Map<Object, ChangeFeed> feeds = new ConcurrentHashMap<>();
 
   private ChangeFeeds(Ignite ignite, Duration grace) {
+    this.ignite = ignite;
     this.grace = grace;
     log = ignite.log().getLogger(ChangeFeeds.class);
-    caches = ((IgniteEx) ignite).context().cache().context();
+    exchanges = new PartitionExchanges(ignite, this);
   }
 
   /** Has no feed yet. */
@@ -50,7 +52,7 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
    */
   public static ChangeFeeds open(Ignite ignite, Duration grace) {
     ChangeFeeds opened = new ChangeFeeds(ignite, grace);
-    opened.caches.exchange().registerExchangeAwareComponent(opened);
+    opened.exchanges.open();
     return opened;
   }
 
@@ -60,7 +62,7 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
    * @param cache kept binary
    */
   private ChangeFeed of(IgniteCache<Object, Object> cache) {
-    Object deployment = caches.cacheContext(idOf(cache)).dynamicDeploymentId();
+    Object deployment = LocalCache.deployment(ignite, cache.getName());
     ChangeFeed known = feeds.get(deployment);
     if (known != null && !known.isBroken()) {
       return known;
@@ -112,10 +114,6 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
     return new ChangedQueryReader(of(cache), query, isAlone ? since : Map.of());
   }
 
-  private int idOf(IgniteCache<Object, Object> cache) {
-    return caches.cache().cacheDescriptor(cache.getName()).cacheId();
-  }
-
   /** Ends the feeds that nobody uses any more, those of caches that were removed among them. */
   public void closeIdle() {
     for (Map.Entry<Object, ChangeFeed> entry : feeds.entrySet()) {
@@ -128,7 +126,7 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
 
   /** An exception in a thread of Ignite's exchange would end the node. */
   @Override
-  public void onDoneBeforeTopologyUnlock(GridDhtPartitionsExchangeFuture exchange) {
+  public void onEnd(PartitionExchange exchange) {
     for (ChangeFeed feed : feeds.values()) {
       try {
         feed.follow();
@@ -142,7 +140,7 @@ public final class ChangeFeeds implements PartitionsExchangeAware, AutoCloseable
 
   @Override
   public void close() {
-    caches.exchange().unregisterExchangeAwareComponent(this);
+    exchanges.close();
     feeds.values().forEach(ChangeFeed::close);
     feeds.clear();
   }

@@ -7,17 +7,13 @@ import com.google.common.hash.Hashing;
 import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.ColumnTypes;
+import io.tensorflowignite.ignite.LocalCache;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.IgniteCheckedException;
-import org.apache.ignite.IgniteException;
-import org.apache.ignite.internal.processors.cache.CacheObjectContext;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
-import org.apache.ignite.internal.processors.cache.IgniteCacheProxy;
 
 /**
  * Two numbers that identify a row by its key, whatever the key's type: 112 bits of a hash, and the
@@ -34,7 +30,7 @@ public final class RowIdentity {
 
   private static final int OF_KEY = -1;
 
-  private final GridCacheContext<?, ?> context;
+  private final LocalCache cache;
   private int partition = OF_KEY;
   private Object last;
   private long high;
@@ -44,11 +40,11 @@ public final class RowIdentity {
    * @param cache kept binary
    */
   public RowIdentity(IgniteCache<Object, Object> cache) {
-    this(((IgniteCacheProxy<?, ?>) cache).context());
+    this(new LocalCache(cache));
   }
 
-  RowIdentity(GridCacheContext<?, ?> context) {
-    this.context = context;
+  RowIdentity(LocalCache cache) {
+    this.cache = cache;
   }
 
   /** The columns of a row, and after them those that identify it. */
@@ -96,7 +92,7 @@ public final class RowIdentity {
   }
 
   private int partitionOf(Object key) {
-    return partition == OF_KEY ? context.affinity().partition(key) : partition;
+    return partition == OF_KEY ? cache.partition(key) : partition;
   }
 
   private HashCode hash(Object key) {
@@ -118,16 +114,6 @@ public final class RowIdentity {
           .putLong(uuid.getLeastSignificantBits())
           .hash();
     }
-    return hasher.putByte((byte) 5).putBytes(stored(key)).hash();
-  }
-
-  /** The bytes by which Ignite compares keys. */
-  private byte[] stored(Object key) {
-    CacheObjectContext objects = context.cacheObjectContext();
-    try {
-      return context.toCacheKeyObject(key).valueBytes(objects);
-    } catch (IgniteCheckedException e) {
-      throw new IgniteException(e);
-    }
+    return hasher.putByte((byte) 5).putBytes(cache.keyBytes(key)).hash();
   }
 }

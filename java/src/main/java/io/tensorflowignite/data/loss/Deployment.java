@@ -1,31 +1,29 @@
 package io.tensorflowignite.data.loss;
 
+import io.tensorflowignite.ignite.CacheDescriptor;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Optional;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /** One life of a cache, from its creation until it is destroyed; the same on every node. */
 final class Deployment {
   private final Ignite ignite;
-  private final DynamicCacheDescriptor descriptor;
+  private final CacheDescriptor cache;
 
-  Deployment(Ignite ignite, DynamicCacheDescriptor descriptor) {
+  private Deployment(Ignite ignite, CacheDescriptor cache) {
     this.ignite = ignite;
-    this.descriptor = descriptor;
+    this.cache = cache;
   }
 
   /** The present cache of a name; does not start it on this node. */
   static Optional<Deployment> of(Ignite ignite, String cache) {
-    return Optional.ofNullable(((IgniteEx) ignite).context().cache().cacheDescriptor(cache))
-        .map(descriptor -> new Deployment(ignite, descriptor));
+    return CacheDescriptor.of(ignite, cache).map(present -> new Deployment(ignite, present));
   }
 
   String id() {
-    return descriptor.deploymentId().toString();
+    return cache.deploymentId();
   }
 
   /**
@@ -33,12 +31,12 @@ final class Deployment {
    * to read them.
    */
   Collection<Integer> remembered() {
-    IgniteCache<Object, Object> cache = ignite.cache(descriptor.cacheName());
-    return cache == null ? Collections.emptySet() : cache.lostPartitions();
+    IgniteCache<Object, Object> opened = ignite.cache(cache.name());
+    return opened == null ? Collections.emptySet() : opened.lostPartitions();
   }
 
   /** Whether its rows are on disk too, and come back with their nodes. */
   boolean isPersistent() {
-    return descriptor.groupDescriptor().persistenceEnabled();
+    return cache.isPersistent();
   }
 }

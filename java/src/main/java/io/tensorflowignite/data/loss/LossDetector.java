@@ -3,6 +3,12 @@ package io.tensorflowignite.data.loss;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.ignite.CacheGroup;
+import io.tensorflowignite.ignite.ClusterNodes;
+import io.tensorflowignite.ignite.ExchangeObserver;
+import io.tensorflowignite.ignite.PartitionCopies;
+import io.tensorflowignite.ignite.PartitionExchange;
+import io.tensorflowignite.ignite.PartitionExchanges;
 import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.v1.CacheLoss;
 import java.util.BitSet;
@@ -17,22 +23,8 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.events.EventType;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.CacheGroupContext;
-import org.apache.ignite.internal.processors.cache.CacheGroupDescriptor;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
-import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionFullMap;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionMap;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.PartitionsExchangeAware;
-import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionState;
-import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionTopology;
 
 /**
  * Finds the partitions that lose all their copies, on one node. With the partition loss policy
@@ -44,16 +36,16 @@ import org.apache.ignite.internal.processors.cache.distributed.dht.topology.Grid
  * <p>With other policies, and for persistent caches, Ignite remembers lost partitions itself. Of a
  * persistent cache this stores the nodes whose disks have the rows, see {@link RestoredCopies}.
  */
-public final class LossDetector implements PartitionsExchangeAware, AutoCloseable {
+public final class LossDetector implements ExchangeObserver, AutoCloseable {
   private final Ignite ignite;
   private final IgniteLogger log;
   private final Runnable callback;
   private final LossTable table;
-  private final GridCacheSharedContext<?, ?> caches;
+  private final PartitionExchanges exchanges;
   private final UUID self;
 
   /** The copies at the beginning of the current exchange, by group; used by one exchange only. */
-  private volatile Map<Integer, GridDhtPartitionFullMap> before = Map.of();
+  private volatile Map<Integer, PartitionCopies> before = Map.of();
 
   private volatile Set<UUID> observers = Set.of();
   private final Queue<CacheLoss> unstored = new ConcurrentLinkedQueue<>();
@@ -63,7 +55,7 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
     this.log = ignite.log().getLogger(LossDetector.class);
     this.callback = callback;
     this.table = new LossTable(ignite);
-    this.caches = ((IgniteEx) ignite).context().cache().context();
+    this.exchanges = new PartitionExchanges(ignite, this);
     this.self = ignite.cluster().localNode().id();
   }
 
@@ -72,13 +64,13 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
    */
   public static LossDetector open(Ignite ignite, Runnable callback) {
     LossDetector detector = new LossDetector(ignite, callback);
-    detector.caches.exchange().registerExchangeAwareComponent(detector);
+    detector.exchanges.open();
     return detector;
   }
 
   @Override
   public void close() {
-    caches.exchange().unregisterExchangeAwareComponent(this);
+    exchanges.close();
   }
 
   /** Sets the nodes that have a detector; it need not be complete. */
@@ -126,16 +118,13 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
   }
 
   @Override
-  public void onInitBeforeTopologyLock(GridDhtPartitionsExchangeFuture exchange) {
+  public void onBegin(PartitionExchange exchange) {
     safely(
         () -> {
-          Map<Integer, GridDhtPartitionFullMap> copies = new HashMap<>();
-          if (mayLose(exchange)) {
-            for (CacheGroupDescriptor group : groups()) {
-              GridDhtPartitionFullMap map = topology(group, exchange).partitionMap(false);
-              if (map != null) {
-                copies.put(group.groupId(), map);
-              }
+          Map<Integer, PartitionCopies> copies = new HashMap<>();
+          if (exchange.mayLoseServer()) {
+            for (CacheGroup group : exchange.groups()) {
+              group.copies().ifPresent(known -> copies.put(group.id(), known));
             }
           }
           before = copies;
@@ -143,20 +132,18 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
   }
 
   @Override
-  public void onDoneBeforeTopologyUnlock(GridDhtPartitionsExchangeFuture exchange) {
+  public void onEnd(PartitionExchange exchange) {
     safely(
         () -> {
-          Map<Integer, GridDhtPartitionFullMap> copies = before;
+          Map<Integer, PartitionCopies> copies = before;
           before = Map.of();
-          if (copies.isEmpty() || !exchange.events().hasServerLeft()) {
+          if (copies.isEmpty() || !exchange.hasLostServer()) {
             return;
           }
-          for (CacheGroupDescriptor group : groups()) {
-            GridDhtPartitionFullMap known = copies.get(group.groupId());
-            GridDhtPartitionTopology topology = topology(group, exchange);
-            GridDhtPartitionFullMap present = topology.partitionMap(false);
-            if (known != null && present != null) {
-              find(group, topology, known, present);
+          for (CacheGroup group : exchange.groups()) {
+            PartitionCopies known = copies.get(group.id());
+            if (known != null) {
+              group.copies().ifPresent(present -> find(group, known, present));
             }
           }
           if (!unstored.isEmpty()) {
@@ -165,26 +152,21 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
         });
   }
 
-  private void find(
-      CacheGroupDescriptor group,
-      GridDhtPartitionTopology topology,
-      GridDhtPartitionFullMap known,
-      GridDhtPartitionFullMap present) {
-    int count = topology.partitions();
-    Map<UUID, BitSet> copies = complete(known, count);
+  private void find(CacheGroup group, PartitionCopies known, PartitionCopies present) {
+    Map<UUID, BitSet> copies = known.complete();
     BitSet lost;
     Set<String> owners = Set.of();
-    if (group.persistenceEnabled()) {
+    if (group.isPersistent()) {
       lost = new BitSet();
-      topology.lostPartitions().forEach(lost::set);
+      group.lostPartitions().forEach(lost::set);
       // Those that were lost before have had no complete copy at the beginning of this exchange.
       copies.values().forEach(complete -> complete.and(lost));
       lost.clear();
       copies.values().forEach(lost::or);
       owners = owners(copies);
     } else {
-      lost = LossRule.lost(copies, complete(present, count), self, observers, count);
-      topology.lostPartitions().forEach(lost::clear);
+      lost = LossRule.lost(copies, present.complete(), self, observers, group.partitions());
+      group.lostPartitions().forEach(lost::clear);
     }
     if (lost.isEmpty()) {
       return;
@@ -192,14 +174,14 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
     Set<String> kept = owners;
     Timestamp now = Timestamps.fromMillis(System.currentTimeMillis());
     List<Integer> partitions = lost.stream().boxed().collect(Collectors.toList());
-    descriptors()
-        .filter(cache -> cache.groupId() == group.groupId())
+    group
+        .caches()
         .forEach(
             cache ->
                 unstored.add(
                     CacheLoss.newBuilder()
-                        .setCache(cache.cacheName())
-                        .setDeploymentId(new Deployment(ignite, cache).id())
+                        .setCache(cache.name())
+                        .setDeploymentId(cache.deploymentId())
                         .addAllPartitions(partitions)
                         .addAllOwners(kept)
                         .setLostAt(now)
@@ -211,53 +193,14 @@ public final class LossDetector implements PartitionsExchangeAware, AutoCloseabl
     Set<String> owners = new TreeSet<>();
     copies.forEach(
         (id, partitions) -> {
-          ClusterNode node = caches.discovery().historicalNode(id);
           if (!partitions.isEmpty()) {
-            owners.add(node == null ? id.toString() : String.valueOf(node.consistentId()));
+            owners.add(
+                ClusterNodes.find(ignite, id)
+                    .map(node -> String.valueOf(node.consistentId()))
+                    .orElse(id.toString()));
           }
         });
     return owners;
-  }
-
-  /** Whether nodes leave in this exchange, or Ignite may merge such an exchange into it. */
-  private static boolean mayLose(GridDhtPartitionsExchangeFuture exchange) {
-    int type = exchange.firstEvent().type();
-    return !exchange.firstEvent().eventNode().isClient()
-        && (type == EventType.EVT_NODE_JOINED
-            || type == EventType.EVT_NODE_LEFT
-            || type == EventType.EVT_NODE_FAILED);
-  }
-
-  /** The groups of caches, users' and the service's own. */
-  private Set<CacheGroupDescriptor> groups() {
-    return descriptors().map(DynamicCacheDescriptor::groupDescriptor).collect(Collectors.toSet());
-  }
-
-  /** The caches as of the last exchange; without Ignite's internal ones. */
-  private Stream<DynamicCacheDescriptor> descriptors() {
-    return caches.affinity().caches().values().stream()
-        .filter(cache -> cache.cacheType().userCache());
-  }
-
-  /** The partition maps of a group, also if this node has none of its partitions. */
-  private GridDhtPartitionTopology topology(
-      CacheGroupDescriptor group, GridDhtPartitionsExchangeFuture exchange) {
-    CacheGroupContext here = caches.cache().cacheGroup(group.groupId());
-    return here == null
-        ? caches.exchange().clientTopology(group.groupId(), exchange.events().discoveryCache())
-        : here.topology();
-  }
-
-  private static Map<UUID, BitSet> complete(GridDhtPartitionFullMap map, int partitions) {
-    Map<UUID, BitSet> complete = new HashMap<>();
-    for (Map.Entry<UUID, GridDhtPartitionMap> node : map.entrySet()) {
-      BitSet copies = new BitSet(partitions);
-      for (int partition = 0; partition < partitions; partition++) {
-        copies.set(partition, node.getValue().get(partition) == GridDhtPartitionState.OWNING);
-      }
-      complete.put(node.getKey(), copies);
-    }
-    return complete;
   }
 
   /** An exception in a thread of Ignite's exchange would end the node. */

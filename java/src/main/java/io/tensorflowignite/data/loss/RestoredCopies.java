@@ -1,6 +1,7 @@
 package io.tensorflowignite.data.loss;
 
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.ignite.LostPartitions;
 import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.Node;
@@ -9,14 +10,9 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.CacheGroupContext;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
-import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionState;
 
 /**
  * Partitions of persistent caches that were lost, and whose rows are back with their nodes. Ignite
@@ -36,31 +32,14 @@ public final class RestoredCopies {
     this.table = new LossTable(ignite);
   }
 
-  /**
-   * The deployment ids of the caches of which this node has lost partitions with rows, sorted. An
-   * update counter above 0 shows that a partition has been written, here or where it was copied
-   * from.
-   */
+  /** The deployment ids of the caches of which this node has lost partitions with rows, sorted. */
   public List<String> here() {
-    Set<String> restored = new TreeSet<>();
-    for (CacheGroupContext group : ((IgniteEx) ignite).context().cache().cacheGroups()) {
-      if (group.persistenceEnabled()
-          && group.userCache()
-          && !group.topology().lostPartitions().isEmpty()
-          && hasRows(group)) {
-        for (GridCacheContext<?, ?> cache : group.caches()) {
-          Deployment.of(ignite, cache.name()).ifPresent(now -> restored.add(now.id()));
-        }
-      }
-    }
-    return new ArrayList<>(restored);
-  }
-
-  private static boolean hasRows(CacheGroupContext group) {
-    return group.topology().localPartitions().stream()
-        .anyMatch(
-            partition ->
-                partition.state() == GridDhtPartitionState.LOST && partition.updateCounter() > 0);
+    return LostPartitions.cachesWithRows(ignite).stream()
+        .flatMap(cache -> Deployment.of(ignite, cache).stream())
+        .map(Deployment::id)
+        .distinct()
+        .sorted()
+        .collect(Collectors.toList());
   }
 
   /** Resets the lost partitions of the caches whose rows are back; for one node at a time. */

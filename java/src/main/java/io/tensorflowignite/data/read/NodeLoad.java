@@ -1,14 +1,10 @@
 package io.tensorflowignite.data.read;
 
-import java.util.concurrent.ExecutorService;
+import io.tensorflowignite.ignite.WorkPools;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.pool.PoolProcessor;
-import org.apache.ignite.internal.util.StripedExecutor;
 
 /**
  * Observes the application's work on this node, while streams read: how many operations Ignite's
@@ -18,21 +14,14 @@ import org.apache.ignite.internal.util.StripedExecutor;
 final class NodeLoad {
   private static final long INTERVAL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  private final StripedExecutor stripes;
-
-  /** Of thin clients; null: the node serves none. */
-  private final ThreadPoolExecutor clients;
-
+  private final WorkPools pools;
   private final YieldRule rule;
   private final AtomicLong next = new AtomicLong(System.nanoTime());
   private final AtomicLong probes = new AtomicLong();
   private volatile Probe probe;
 
   NodeLoad(Ignite ignite, YieldRule rule) {
-    PoolProcessor pools = ((IgniteEx) ignite).context().pools();
-    stripes = pools.getStripedExecutorService();
-    ExecutorService thin = pools.getThinClientExecutorService();
-    clients = thin instanceof ThreadPoolExecutor ? (ThreadPoolExecutor) thin : null;
+    pools = new WorkPools(ignite);
     this.rule = rule;
   }
 
@@ -56,7 +45,7 @@ final class NodeLoad {
     Probe started = new Probe(now);
     try {
       // Each time another thread of the pool.
-      stripes.execute((int) (probes.get() % stripes.stripesCount()), started);
+      pools.execute(probes.get(), started);
       probe = started;
     } catch (RejectedExecutionException stopping) {
       probe = null;
@@ -64,9 +53,7 @@ final class NodeLoad {
   }
 
   private long operations() {
-    return stripes.completedTasks()
-        - probes.get()
-        + (clients == null ? 0 : clients.getCompletedTaskCount());
+    return pools.completed() - probes.get();
   }
 
   private final class Probe implements Runnable {

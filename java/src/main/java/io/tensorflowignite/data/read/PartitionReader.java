@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.read;
 
+import io.tensorflowignite.ignite.LocalPartition;
 import java.util.Iterator;
 import java.util.List;
 import java.util.function.IntConsumer;

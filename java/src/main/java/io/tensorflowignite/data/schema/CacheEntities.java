@@ -1,12 +1,9 @@
 package io.tensorflowignite.data.schema;
 
-import java.util.ArrayList;
+import io.tensorflowignite.ignite.CacheDescriptor;
 import java.util.List;
-import java.util.Optional;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.QueryEntity;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 
 /**
  * The query entities of a cache as SQL has them now. ALTER TABLE changes these, and not those of
@@ -17,9 +14,6 @@ public final class CacheEntities {
 
   /** The query entities; none for a cache without SQL, and for one that does not exist. */
   public static List<QueryEntity> of(Ignite ignite, String cache) {
-    return Optional.ofNullable(((IgniteEx) ignite).context().cache().cacheDescriptor(cache))
-        .map(DynamicCacheDescriptor::schema)
-        .map(schema -> (List<QueryEntity>) new ArrayList<>(schema.entities()))
-        .orElse(List.of());
+    return CacheDescriptor.of(ignite, cache).map(CacheDescriptor::entities).orElse(List.of());
   }
 }

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.schema;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.table.SystemCache;
 import java.util.Map;
 import java.util.Optional;
@@ -10,11 +11,6 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.cache.QueryEntity;
-import org.apache.ignite.configuration.CacheConfiguration;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
-import org.apache.ignite.internal.processors.query.QueryUtils;
 
 /** Finds a cache by its own name, or by the name of its SQL table. */
 public final class CacheNames {
@@ -66,20 +62,10 @@ public final class CacheNames {
   /** The caches of all tables that are not of system caches, by schema and name of the table. */
   private static Map<String, String> tables(Ignite ignite) {
     Map<String, String> tables = new TreeMap<>();
-    Map<String, DynamicCacheDescriptor> caches =
-        ((IgniteEx) ignite).context().cache().cacheDescriptors();
     for (String cache : SystemCache.userCaches(ignite)) {
-      DynamicCacheDescriptor descriptor = caches.get(cache);
-      if (descriptor == null) {
-        continue;
-      }
-      CacheConfiguration<?, ?> configuration = descriptor.cacheConfiguration();
-      String schema = QueryUtils.normalizeSchemaName(cache, configuration.getSqlSchema());
-      for (QueryEntity entity : descriptor.schema().entities()) {
-        String written = QueryUtils.tableName(entity);
-        String table = QueryUtils.normalizeObjectName(written, !configuration.isSqlEscapeAll());
-        tables.put(schema + "." + table, cache);
-      }
+      CacheDescriptor.of(ignite, cache).stream()
+          .flatMap(present -> present.tables().stream())
+          .forEach(table -> tables.put(table, cache));
     }
     return tables;
   }

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.schema;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.LocalNode;
 import java.time.ZoneOffset;
 import java.time.zone.ZoneRules;
 import java.util.Collection;
@@ -16,7 +17,6 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.internal.IgniteEx;
 
 /**
  * The time zones of nodes. Ignite stores a DATE and a TIME as an instant, which is another day or
@@ -36,7 +36,7 @@ public final class NodeZones {
 
   /** Tells the other nodes the time zone of this one, before it joins. */
   public static void announce(Ignite ignite) {
-    ((IgniteEx) ignite).context().addNodeAttribute(ATTRIBUTE, TimeZone.getDefault().getID());
+    LocalNode.addAttribute(ignite, ATTRIBUTE, TimeZone.getDefault().getID());
   }
 
   /**

@@ -1,14 +1,12 @@
 package io.tensorflowignite.data.sql;
 
 import io.tensorflowignite.data.schema.CacheEntities;
+import io.tensorflowignite.ignite.AffinityColumns;
 import java.util.HashMap;
-import java.util.Iterator;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
@@ -20,8 +18,6 @@ import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.query.GridQueryTypeDescriptor;
 import org.apache.ignite.lang.IgnitePredicate;
 
 /** The SQL names of a cache and its fields. */
@@ -75,7 +71,7 @@ final class SqlCatalog {
   private TableAffinity affinity(Map<String, String> types) {
     CacheConfiguration<Object, Object> configuration = configuration(cache);
     boolean replicated = configuration.getCacheMode() == CacheMode.REPLICATED;
-    Set<String> columns = affinityColumns();
+    Set<String> columns = AffinityColumns.of(ignite, cache.getName());
     String type =
         columns.stream()
             .map(column -> types.get(column.toUpperCase(Locale.ROOT)))
@@ -85,29 +81,6 @@ final class SqlCatalog {
     return replicated
         ? TableAffinity.replicated(columns, type, distribution(configuration))
         : TableAffinity.partitioned(columns, type, distribution(configuration));
-  }
-
-  /** The names of the affinity key column; Ignite calls the whole key {@code _KEY}. */
-  private Set<String> affinityColumns() {
-    Iterator<GridQueryTypeDescriptor> types =
-        ((IgniteEx) ignite).context().query().types(cache.getName()).iterator();
-    if (!types.hasNext()) {
-      return Set.of();
-    }
-    GridQueryTypeDescriptor type = types.next();
-    String affinity = type.affinityKey();
-    Set<String> columns = new LinkedHashSet<>();
-    if (type.customAffinityKeyMapper()) {
-      return columns;
-    }
-    if (affinity != null) {
-      columns.add(affinity);
-    }
-    if (affinity == null || affinity.equals(type.keyFieldAlias())) {
-      columns.add("_KEY");
-      Optional.ofNullable(type.keyFieldAlias()).ifPresent(columns::add);
-    }
-    return columns;
   }
 
   private TableAffinity.Distribution distribution(CacheConfiguration<?, ?> configuration) {

@@ -1,6 +1,7 @@
 package io.tensorflowignite.data.sql;
 
 import io.tensorflowignite.data.read.PartitionOwners;
+import io.tensorflowignite.ignite.SqlColumn;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
@@ -12,8 +13,6 @@ import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 import org.apache.ignite.cache.query.SqlFieldsQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
-import org.apache.ignite.internal.processors.cache.query.QueryCursorEx;
-import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /**
  * Runs a checked SELECT as queries of Ignite, so that each row or group comes from one owner. What
@@ -72,15 +71,14 @@ final class SqlQueries {
     return replicated;
   }
 
-  /** Ignite's metadata of the columns, the key last. Runs no query. */
-  List<GridQueryFieldMetadata> metadata() {
+  /** The columns, the key last. Runs no query. */
+  List<SqlColumn> metadata() {
     return SqlErrors.translating(
         text(),
         () -> {
           try (FieldsQueryCursor<List<?>> cursor =
               cache.query(query(select.rows(), parameters, true))) {
-            // The public cursor has only the names.
-            return ((QueryCursorEx<?>) cursor).fieldsMeta();
+            return SqlColumn.of(cursor);
           }
         });
   }

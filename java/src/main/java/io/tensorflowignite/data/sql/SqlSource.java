@@ -14,6 +14,7 @@ import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.NodeZones;
 import io.tensorflowignite.data.schema.RequestedTypes;
+import io.tensorflowignite.ignite.SqlColumn;
 import io.tensorflowignite.v1.Parameter;
 import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
@@ -28,7 +29,6 @@ import java.util.function.Consumer;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
-import org.apache.ignite.internal.processors.query.GridQueryFieldMetadata;
 
 /** The rows that a command's condition or SELECT selects: their columns, number and reader. */
 public final class SqlSource {
@@ -40,7 +40,7 @@ public final class SqlSource {
   private final RowSelect select;
   private final OtherCaches others;
   private final SqlQueries queries;
-  private final List<GridQueryFieldMetadata> metadata;
+  private final List<SqlColumn> metadata;
 
   private SqlSource(
       Ignite ignite,
@@ -118,8 +118,8 @@ public final class SqlSource {
       SqlCatalog catalog = new SqlCatalog(ignite, owner);
       for (int i = 0; i < width; i++) {
         int at = columns.size();
-        GridQueryFieldMetadata declared = metadata.get(at);
-        String source = column.isStar() ? declared.fieldName() : column.source();
+        SqlColumn declared = metadata.get(at);
+        String source = column.isStar() ? declared.name() : column.source();
         String field = source == null ? null : catalog.field(source);
         String name = column.isStar() ? field : column.name();
         boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
@@ -244,8 +244,8 @@ public final class SqlSource {
   }
 
   /** Whether SQL has no type for the column's values. */
-  private static boolean hasUnknownType(GridQueryFieldMetadata metadata) {
-    return metadata.fieldTypeName().equals(Object.class.getName());
+  private static boolean hasUnknownType(SqlColumn metadata) {
+    return metadata.className().equals(Object.class.getName());
   }
 
   /**
@@ -254,16 +254,16 @@ public final class SqlSource {
    * @param stored the cache's field, if SQL has no type for its values; else null
    */
   private CacheColumn column(
-      String name, GridQueryFieldMetadata metadata, int at, boolean computed, CacheColumn stored) {
+      String name, SqlColumn metadata, int at, boolean computed, CacheColumn stored) {
     return stored == null
-        ? CacheColumn.of(name, type(metadata, computed), metadata.fieldTypeName(), () -> cell(at))
+        ? CacheColumn.of(name, type(metadata, computed), metadata.className(), () -> cell(at))
         : stored.at(name, () -> cell(at));
   }
 
   /** The type of a column. SQL gives a sum the precision of one of its values. */
-  private ColumnType type(GridQueryFieldMetadata metadata, boolean computed) {
-    if (!metadata.fieldTypeName().equals(BigDecimal.class.getName())) {
-      return ColumnTypes.ofAnyName(metadata.fieldTypeName());
+  private ColumnType type(SqlColumn metadata, boolean computed) {
+    if (!metadata.className().equals(BigDecimal.class.getName())) {
+      return ColumnTypes.ofAnyName(metadata.className());
     }
     boolean mayBeSum = computed && select.readsOtherRows() && metadata.precision() > 0;
     return ColumnTypes.decimal(

@@ -9,12 +9,11 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.IgniteLogger;
-import org.apache.ignite.internal.processors.cache.CacheStoppedException;
-import org.apache.ignite.internal.util.typedef.X;
 
 /** The errors that readers and loaders get, for all transports. */
 public final class DataErrors {
@@ -38,7 +37,7 @@ public final class DataErrors {
               + " was ended because this node's service stops; only running services send rows;"
               + " call another node");
     }
-    if (X.hasCause(error, CacheStoppedException.class) || isOfRemovedCache(error)) {
+    if (Causes.isStoppedCache(error) || isOfRemovedCache(error)) {
       return TensorFlowIgniteException.of(
           ERROR_CODE_CACHE_NOT_FOUND,
           "%s was ended because a cache that it reads was removed meanwhile, or its node stops"

@@ -5,6 +5,8 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.LocalNode;
+import io.tensorflowignite.ignite.SqlEngine;
 import io.tensorflowignite.predict.PlainPredictions;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.v1.Tensor;
@@ -21,10 +23,6 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCheckedException;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.cluster.ClusterNode;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.query.GridQueryProcessor;
-import org.apache.ignite.internal.processors.query.h2.ConnectionManager;
-import org.apache.ignite.internal.processors.query.h2.IgniteH2Indexing;
 import org.h2.engine.Session;
 import org.h2.value.Value;
 
@@ -72,7 +70,7 @@ public final class SqlPredictions implements AutoCloseable {
 
   /** Says to all nodes that this server, which is to join, has the functions. */
   public static void announce(Ignite ignite) {
-    ((IgniteEx) ignite).context().addNodeAttribute(ATTRIBUTE, true);
+    LocalNode.addAttribute(ignite, ATTRIBUTE, true);
   }
 
   /** Creates the functions on a server; their calls wait for {@link #open}. */
@@ -98,15 +96,14 @@ public final class SqlPredictions implements AutoCloseable {
 
   /** Creates the functions, which the node of a query needs to read it; nothing without SQL. */
   public static void createFunctions(Ignite ignite) {
-    GridQueryProcessor queries = ((IgniteEx) ignite).context().query();
-    if (!queries.moduleEnabled()) {
+    if (!SqlEngine.isHere(ignite)) {
       return;
     }
-    ConnectionManager connections = ((IgniteH2Indexing) queries.getIndexing()).connections();
     METHODS.forEach(
         (function, method) -> {
           try {
-            connections.executeStatement(
+            SqlEngine.execute(
+                ignite,
                 SCHEMA,
                 String.format(
                     "CREATE ALIAS IF NOT EXISTS %s FOR \"%s.%s\"",
@@ -268,7 +265,7 @@ public final class SqlPredictions implements AutoCloseable {
   }
 
   private static String database(Ignite ignite) {
-    return MEMORY + ((IgniteEx) ignite).context().localNodeId();
+    return MEMORY + LocalNode.id(ignite);
   }
 
   @Override

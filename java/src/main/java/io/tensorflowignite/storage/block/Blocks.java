@@ -5,10 +5,10 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CORRUPT;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_LOST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
-import io.tensorflowignite.storage.cache.CacheErrors;
 import io.tensorflowignite.storage.cache.MetadataTransactions;
 import io.tensorflowignite.storage.cache.StorageCaches;
 import java.util.Set;
@@ -182,7 +182,7 @@ public final class Blocks {
     try {
       return body.get();
     } catch (CacheException e) {
-      if (CacheErrors.isLoss(e)) {
+      if (Causes.isLoss(e)) {
         throw ownersLeft(extent, number, e);
       }
       throw e;

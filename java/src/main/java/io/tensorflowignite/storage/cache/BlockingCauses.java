@@ -1,16 +1,12 @@
 package io.tensorflowignite.storage.cache;
 
 import io.tensorflowignite.base.MessageText;
+import io.tensorflowignite.ignite.OpenTransaction;
+import io.tensorflowignite.ignite.PartitionExchanges;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.Optional;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.internal.IgniteEx;
-import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
-import org.apache.ignite.internal.processors.cache.transactions.IgniteInternalTx;
 
 /** What a change of the store may be waiting for, as far as this node can observe it. */
 final class BlockingCauses {
@@ -30,23 +26,22 @@ final class BlockingCauses {
 
   /** A sentence without its full stop; empty if this node observes no cause. */
   static String observed(Ignite ignite, String cacheName) {
-    GridCacheSharedContext<?, ?> shared = ((IgniteEx) ignite).context().cache().context();
     List<String> causes = new ArrayList<>();
-    GridDhtPartitionsExchangeFuture exchange = shared.exchange().lastTopologyFuture();
-    if (exchange != null && !exchange.isDone()) {
-      causes.add(
-          "the partition map exchange of topology version "
-              + exchange.initialVersion().topologyVersion()
-              + " is not finished: a node does not answer, or a transaction that was open before"
-              + " does not end");
-    }
-    oldestTransaction(shared)
+    PartitionExchanges.unfinished(ignite)
+        .ifPresent(
+            version ->
+                causes.add(
+                    "the partition map exchange of topology version "
+                        + version
+                        + " is not finished: a node does not answer, or a transaction that was open"
+                        + " before does not end"));
+    OpenTransaction.oldest(ignite, System.currentTimeMillis() - LONG_MS)
         .ifPresent(
             tx ->
                 causes.add(
                     String.format(
                         "a transaction of node %s is open for %d s and may hold a lock",
-                        MessageText.shortId(tx.originatingNodeId().toString()),
+                        MessageText.shortId(tx.nodeId().toString()),
                         (System.currentTimeMillis() - tx.startTime()) / 1000)));
     IgniteCache<?, ?> cache = ignite.cache(cacheName);
     if (cache != null && !cache.lostPartitions().isEmpty()) {
@@ -57,12 +52,5 @@ final class BlockingCauses {
               + MessageText.some(new ArrayList<>(cache.lostPartitions())));
     }
     return causes.isEmpty() ? "" : "Causes that this node observes: " + String.join("; ", causes);
-  }
-
-  private static Optional<IgniteInternalTx> oldestTransaction(GridCacheSharedContext<?, ?> shared) {
-    long latest = System.currentTimeMillis() - LONG_MS;
-    return shared.tm().activeTransactions().stream()
-        .filter(tx -> tx.startTime() <= latest)
-        .min(Comparator.comparingLong(IgniteInternalTx::startTime));
   }
 }

@@ -7,25 +7,16 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
+import java.util.Optional;
 import java.util.function.Supplier;
 import javax.cache.CacheException;
 import org.apache.ignite.IgniteException;
-import org.apache.ignite.internal.processors.cache.CacheInvalidStateException;
-import org.apache.ignite.internal.processors.cache.CacheStoppedException;
-import org.apache.ignite.internal.processors.cache.distributed.dht.IgniteClusterReadOnlyException;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.TransactionTimeoutException;
 
 /** Translates exceptions of Ignite. */
-public final class CacheErrors {
+final class CacheErrors {
   private CacheErrors() {}
-
-  /** Whether Ignite rejected an operation because all owners of its partition have left. */
-  public static boolean isLoss(Throwable e) {
-    // A cluster that is read-only has a subclass of the same exception.
-    return X.hasCause(e, CacheInvalidStateException.class)
-        && !X.hasCause(e, IgniteClusterReadOnlyException.class);
-  }
 
   /**
    * Runs an operation on the store's caches. When a cache is destroyed meanwhile, records are lost,
@@ -38,17 +29,17 @@ public final class CacheErrors {
     try {
       return body.get();
     } catch (IllegalStateException | CacheException | IgniteException e) {
-      CacheStoppedException stopped = X.cause(e, CacheStoppedException.class);
-      if (stopped != null) {
+      Optional<Throwable> stopped = Causes.stoppedCache(e);
+      if (stopped.isPresent()) {
         throw new TensorFlowIgniteException(
             ERROR_CODE_CACHE_NOT_FOUND,
             String.format(
                 "%s failed: %s. A program has destroyed a cache of the store, and with it the"
                     + " files. Restart a node to create an empty store.",
-                operation, MessageText.reason(stopped)),
+                operation, MessageText.reason(stopped.get())),
             e);
       }
-      if (X.hasCause(e, IgniteClusterReadOnlyException.class)) {
+      if (Causes.isReadOnly(e)) {
         throw new TensorFlowIgniteException(
             ERROR_CODE_CLUSTER_NOT_ACTIVE,
             operation
@@ -56,7 +47,7 @@ public final class CacheErrors {
                 + " changed. Activate it with: control.sh --set-state ACTIVE",
             e);
       }
-      if (isLoss(e)) {
+      if (Causes.isLoss(e)) {
         throw new TensorFlowIgniteException(
             ERROR_CODE_DATA_LOST,
             operation
@@ -67,7 +58,7 @@ public final class CacheErrors {
                 + " tensorflow-ignite-files (or NAME-files, if storage.name is NAME).",
             e);
       }
-      if (X.hasCause(e, TransactionTimeoutException.class)) {
+      if (Causes.has(e, TransactionTimeoutException.class)) {
         throw timedOut(operation, waits.get(), e);
       }
       throw e;

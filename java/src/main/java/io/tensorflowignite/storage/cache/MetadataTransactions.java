@@ -6,6 +6,7 @@ import static org.apache.ignite.transactions.TransactionIsolation.SERIALIZABLE;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.Causes;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
@@ -19,7 +20,6 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cluster.ClusterTopologyException;
-import org.apache.ignite.internal.util.typedef.X;
 import org.apache.ignite.transactions.Transaction;
 import org.apache.ignite.transactions.TransactionOptimisticException;
 import org.apache.ignite.transactions.TransactionRollbackException;
@@ -131,7 +131,7 @@ public final class MetadataTransactions {
     try {
       return repeat(operation, attempt);
     } catch (IgniteException e) {
-      if (X.hasCause(e, TransactionTimeoutException.class)) {
+      if (Causes.has(e, TransactionTimeoutException.class)) {
         throw CacheErrors.timedOut(operation, waits(ignite, caches.blocksName(), DEADLINE_MS), e);
       }
       throw e;
@@ -148,7 +148,7 @@ public final class MetadataTransactions {
           | TransactionRollbackException
           | ClusterTopologyException
           | ConcurrentChangeException e) {
-        if (X.hasCause(e, TransactionTimeoutException.class)) {
+        if (Causes.has(e, TransactionTimeoutException.class)) {
           throw e;
         }
         if (left(deadline) <= pause) {
@@ -156,7 +156,7 @@ public final class MetadataTransactions {
         }
       } catch (RuntimeException e) {
         boolean retryable =
-            X.hasCause(e, ClusterTopologyException.class, TransactionRollbackException.class);
+            Causes.has(e, ClusterTopologyException.class, TransactionRollbackException.class);
         if (!retryable || left(deadline) <= pause) {
           throw e;
         }
@@ -206,7 +206,7 @@ public final class MetadataTransactions {
 
   private static TensorFlowIgniteException conflict(
       String operation, long deadlineMs, String causes, RuntimeException cause) {
-    boolean moved = X.hasCause(cause, ClusterTopologyException.class);
+    boolean moved = Causes.has(cause, ClusterTopologyException.class);
     boolean rolledBack = cause instanceof TransactionRollbackException;
     String reason =
         moved

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.ignite.LocalCache;
 import io.tensorflowignite.v1.KeyRange;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.Replay;
@@ -14,7 +15,6 @@ import java.util.UUID;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
-import org.apache.ignite.internal.processors.cache.GridCacheContext;
 import org.junit.Test;
 
 /** Promise (rows): The hash of a key is the same in every version. */
@@ -22,7 +22,7 @@ public class KeySelectionTest {
   private static final long HASHES = 1L << 32;
   private static final int KEYS = 20_000;
 
-  private final ToLongFunction<Object> hash = new RowIdentity((GridCacheContext<?, ?>) null)::high;
+  private final ToLongFunction<Object> hash = new RowIdentity((LocalCache) null)::high;
 
   @Test
   public void theHashOfAKeyNeverChanges() {

@@ -1,4 +1,4 @@
-package io.tensorflowignite.data.read;
+package io.tensorflowignite.ignite;
 
 import java.util.Iterator;
 import java.util.NoSuchElementException;
@@ -25,6 +25,9 @@ public final class LocalPartition implements AutoCloseable {
   /** Size of an entry in a page of the index: a row's address and the hash of its key. */
   private static final int ITEM_BYTES = 12;
 
+  /** Of a stored value: its length and its type. */
+  private static final int HEADER_BYTES = 5;
+
   private final GridCacheContext<?, ?> context;
   private final GridDhtLocalPartition partition;
 
@@ -49,12 +52,12 @@ public final class LocalPartition implements AutoCloseable {
   }
 
   /** Number of rows. */
-  long size() {
+  public long size() {
     return partition.dataStore().cacheSize(context.cacheId());
   }
 
   /** Most rows of a page of the index. */
-  int pageRows() {
+  public int pageRows() {
     return context.shared().database().pageSize() / ITEM_BYTES;
   }
 
@@ -62,7 +65,7 @@ public final class LocalPartition implements AutoCloseable {
    * Rows in binary form, in the order of the index. A row that is removed meanwhile may be left
    * out.
    */
-  Iterator<Cache.Entry<Object, Object>> rows() {
+  public Iterator<Cache.Entry<Object, Object>> rows() {
     return new Rows<>(this::entry);
   }
 
@@ -83,11 +86,11 @@ public final class LocalPartition implements AutoCloseable {
   }
 
   /** The sizes of the values of all rows, in bytes. */
-  Iterator<Integer> sizes() {
+  public Iterator<Integer> sizes() {
     return new Rows<>(
         row -> {
           try {
-            return row.value().valueBytesLength(context.cacheObjectContext());
+            return row.value().valueBytes(context.cacheObjectContext()).length + HEADER_BYTES;
           } catch (IgniteCheckedException e) {
             throw new IgniteException(e);
           }

@@ -1,4 +1,4 @@
-package io.tensorflowignite.region;
+package io.tensorflowignite.ignite;
 
 import java.util.HashMap;
 import java.util.Map;
@@ -27,7 +27,7 @@ import org.apache.ignite.lang.IgniteFuture;
  * The data regions of other nodes: their configurations, which every node publishes, and their
  * metrics, by a task of Ignite itself. So nodes without our jar are measured too.
  */
-final class RegionMetrics {
+public final class RegionMetrics {
   private static final String USED = "TotalUsedSize";
   private static final long TIMEOUT_MS = 1_000;
 
@@ -35,7 +35,7 @@ final class RegionMetrics {
   private final GridKernalContext context;
   private final IgniteLogger log;
 
-  RegionMetrics(Ignite ignite) {
+  public RegionMetrics(Ignite ignite) {
     this.ignite = ignite;
     this.context = ((IgniteEx) ignite).context();
     this.log = ignite.log().getLogger(RegionMetrics.class);
@@ -46,13 +46,13 @@ final class RegionMetrics {
    *
    * @param region null: the default region
    */
-  DataRegionConfiguration configuration(UUID node, String region) {
+  public DataRegionConfiguration configuration(UUID node, String region) {
     ClusterNode known = ignite.cluster().node(node);
     return known == null ? null : configuration(known, region);
   }
 
   /** As above, and of a node that has left too. */
-  DataRegionConfiguration configuration(ClusterNode node, String region) {
+  public DataRegionConfiguration configuration(ClusterNode node, String region) {
     DataStorageConfiguration storage =
         GridCacheUtils.extractDataStorage(
             node,
@@ -67,7 +67,7 @@ final class RegionMetrics {
    *
    * @param regions the region's name on each node
    */
-  Map<UUID, Long> used(Map<UUID, String> regions) {
+  public Map<UUID, Long> used(Map<UUID, String> regions) {
     Map<UUID, IgniteFuture<VisorTaskResult<Map<String, ?>>>> calls = new HashMap<>();
     Map<UUID, Long> used = new HashMap<>();
     regions.forEach(

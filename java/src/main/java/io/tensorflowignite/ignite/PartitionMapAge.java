@@ -1,4 +1,4 @@
-package io.tensorflowignite.job;
+package io.tensorflowignite.ignite;
 
 import java.time.Duration;
 import org.apache.ignite.Ignite;

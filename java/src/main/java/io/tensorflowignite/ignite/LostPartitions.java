@@ -1,0 +1,37 @@
+package io.tensorflowignite.ignite;
+
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.ignite.Ignite;
+import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.CacheGroupContext;
+import org.apache.ignite.internal.processors.cache.GridCacheContext;
+import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionState;
+
+/** This node's copies of partitions that Ignite marks as lost. */
+public final class LostPartitions {
+  private LostPartitions() {}
+
+  /**
+   * The names of the persistent caches of which this node has lost partitions with rows; without
+   * Ignite's internal caches. An update counter above 0 shows that a partition has been written,
+   * here or where it was copied from.
+   */
+  public static List<String> cachesWithRows(Ignite ignite) {
+    return ((IgniteEx) ignite)
+        .context().cache().cacheGroups().stream()
+            .filter(CacheGroupContext::persistenceEnabled)
+            .filter(group -> !group.topology().lostPartitions().isEmpty() && hasRows(group))
+            .flatMap(group -> group.caches().stream())
+            .filter(GridCacheContext::userCache)
+            .map(GridCacheContext::name)
+            .collect(Collectors.toList());
+  }
+
+  private static boolean hasRows(CacheGroupContext group) {
+    return group.topology().localPartitions().stream()
+        .anyMatch(
+            partition ->
+                partition.state() == GridDhtPartitionState.LOST && partition.updateCounter() > 0);
+  }
+}
