@@ -25,7 +25,7 @@ def main() -> None:
     jcmd = find_libjvm().parents[2] / "bin" / "jcmd"
     with LocalCluster(nodes=1, jvm_args=_OPTIONS) as cluster:
         tfi.load("numbers", {"id": np.arange(100)}, address=cluster.address)
-        tfi.read_table("numbers", address=cluster.address)
+        tfi.read_table("numbers", options=tfi.ReadOptions(address=cluster.address))
         with tfi.connect(cluster.address) as client:
             client.jobs()
         # While the node runs: its stop has a time limit, which a busy machine would exceed.
