@@ -183,7 +183,8 @@ def test_a_row_comes_once_in_an_epoch_that_goes_on_outside_a_job_after_rows_were
     cluster: LocalCluster, where: str | None, shuffle: int | None
 ) -> None:
     load_numbers(cluster, 0, 300, "replace")
-    options: Any = {"where": where, "shuffle": shuffle, "seed": 3, "address": cluster.address}
+    reading = tfi.ReadOptions(address=cluster.address)
+    options: Any = {"where": where, "shuffle": shuffle, "seed": 3, "options": reading}
     first = tfi.batches("put_within", batch_size=50, **options)
     used = list(itertools.islice(first, 3))
     state = json.loads(json.dumps(first.state_dict()))

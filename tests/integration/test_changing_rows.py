@@ -123,7 +123,7 @@ def test_each_epoch_of_a_refreshed_snapshot_has_the_rows_of_now(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("options", [{"window": 200, "seed": 1}, {"where": "id >= 100"}], ids=["shuffled", "where"])
+@pytest.mark.parametrize("options", [{"shuffle": 200, "seed": 1}, {"where": "id >= 100"}], ids=["shuffled", "where"])
 def test_other_orders_and_conditions_are_refreshed_too(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
 ) -> None:
@@ -160,8 +160,8 @@ def test_without_a_snapshot_each_epoch_has_the_rows_that_exist_and_exact_ones_re
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = made(cluster, "more_rows", 100)
-    rows = Rows(cache, cluster.address, monkeypatch, snapshot="")
-    exact = Rows(cache, cluster.address, monkeypatch, snapshot="", exact=True)
+    rows = Rows(cache, cluster.address, monkeypatch, snapshot=False)
+    exact = Rows(cache, cluster.address, monkeypatch, snapshot=False, exact=True)
     assert (rows.request.rows, exact.request.rows) == (-1, 100)
     assert sorted(rows.epoch()) == sorted(exact.epoch()) == list(range(100))
     put(cluster, cache, {100: 100})

@@ -121,8 +121,8 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
 ) -> None:
     cache = made(cluster, "epoch_since")
     position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
-    changes = tfi.Changes(since=position)
     for options in ({}, {"snapshot": False}, {"snapshot": "frozen"}, {"shuffle": 50, "seed": 2}):
+        changes = tfi.Changes(since=position)
         rows = Rows(cache, cluster.address, monkeypatch, changes=changes, **options)
         first = {number: number + 1 for number in range(100)}
         put(cluster, cache, first)
@@ -186,7 +186,8 @@ def test_more_changes_than_a_node_remembers_are_read_whole(
     cluster: LocalCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache = made(cluster, "overrun", 100)
-    rows = Followed(cache, cluster.address, since=tfi.position(cache, options=tfi.ReadOptions(address=cluster.address)))
+    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    rows = Followed(cache, cluster.address, changes=tfi.Changes(since=position, follow=True))
     put(cluster, cache, {0: 1})
     assert rows.until(1) == [(0, 1)]
     # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.

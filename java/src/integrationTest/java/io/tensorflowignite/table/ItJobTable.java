@@ -7,7 +7,6 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
@@ -16,8 +15,6 @@ import io.tensorflowignite.v1.Environment;
 import io.tensorflowignite.v1.Event;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
-import io.tensorflowignite.v1.JobState;
-import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Task;
 import java.util.List;
@@ -118,47 +115,6 @@ public class ItJobTable {
   }
 
   @Test
-  public void aRowOfAnEarlierVersionIsReadAndConvertedWithItsOutcomeAndAllAttempts() {
-    Job earlier = earlier("old", 3);
-    raw().put("old", earlier.toByteArray());
-    Job read = jobs.get("old").orElseThrow();
-    assertEquals(JOB_STATE_STOPPED, read.getOutcome());
-    assertEquals(3, read.getAttemptsCount());
-    assertEquals(List.of(1, 2, 3), numbers(history.attempts(read)));
-    jobs.convert("old");
-    Job converted = jobs.row("old").orElseThrow();
-    assertEquals(JOB_STATE_STOPPED, converted.getOutcome());
-    assertEquals(List.of(3), numbers(converted.getAttemptsList()));
-    assertEquals(List.of(1, 2, 3), numbers(history.attempts(converted)));
-    assertEquals(
-        2,
-        history.before(converted, Long.MAX_VALUE, 9).stream().mapToInt(ItJobTable::events).sum());
-  }
-
-  @Test
-  public void rowsKeepTheEarlierLayoutWhileANodeOfAnEarlierVersionIsHere() {
-    String id = other.cluster().localNode().id().toString();
-    NodeTable nodes = new NodeTable(node);
-    nodes.put(Node.newBuilder().setId(id).build());
-    raw().put("old", earlier("old", 2).toByteArray());
-    jobs.insert(job("new").setOutcome(JOB_STATE_STOPPED).build());
-    jobs.update("old", ItJobTable::withNextAttempt);
-    assertFalse(jobs.isUpgraded());
-    assertTrue(jobs.finish("old", job -> job.toBuilder().setLogsStored(true).build()));
-    for (String job : List.of("old", "new")) {
-      assertEquals(JobState.JOB_STATE_STOPPED_VALUE, parse(raw().get(job)).getLayout());
-      assertFalse(JobLayout.isCurrent(jobs.row(job).orElseThrow()));
-    }
-    assertEquals(3, jobs.row("old").orElseThrow().getAttemptsCount());
-    assertTrue(jobs.row("old").orElseThrow().getLogsStored());
-
-    nodes.put(Node.newBuilder().setId(id).setLayout(JobLayout.CURRENT).build());
-    assertTrue(jobs.isUpgraded());
-    jobs.convert("old");
-    assertEquals(List.of(3), numbers(jobs.row("old").orElseThrow().getAttemptsList()));
-  }
-
-  @Test
   public void theIndexHasEveryRowThatIsPutChangedOrRemoved() {
     try (JobIndex index = JobIndex.open(node, id -> {})) {
       for (int i = 0; i < 50; i++) {
@@ -177,18 +133,6 @@ public class ItJobTable {
       raw().clear();
       assertEquals(List.of(), index.current());
     }
-  }
-
-  private static int events(EndedAttempt ended) {
-    return ended.getEventsCount();
-  }
-
-  private static Job earlier(String id, int attempts) {
-    Job job = job(id).build();
-    for (int attempt = 1; attempt <= attempts; attempt++) {
-      job = withNextAttempt(job);
-    }
-    return job.toBuilder().setLayout(JobState.JOB_STATE_STOPPED_VALUE).build();
   }
 
   private static Job withNextAttempt(Job job) {
@@ -213,14 +157,6 @@ public class ItJobTable {
 
   private static Job.Builder job(String id) {
     return Job.newBuilder().setId(id).setState(JOB_STATE_PENDING);
-  }
-
-  private static Job parse(byte[] row) {
-    try {
-      return Job.parseFrom(row);
-    } catch (InvalidProtocolBufferException e) {
-      throw new AssertionError(e);
-    }
   }
 
   private static IgniteCache<String, byte[]> raw() {

@@ -14,7 +14,6 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.Duration;
 import com.google.protobuf.util.Durations;
 import io.grpc.StatusRuntimeException;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
@@ -31,13 +30,11 @@ import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.table.NodeTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.AttemptLease;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobSpec;
-import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.StopAttemptResponse;
 import io.tensorflowignite.v1.Task;
@@ -100,7 +97,6 @@ public final class NodeRunner implements AutoCloseable {
   private final AgentSupervisor supervisor;
   private final JobIndex jobs;
   private final ReportSender sender;
-  private final ReportTable reports;
   private final NodeTable nodeTable;
   private final OutputStore output;
   private final Contacts contacts;
@@ -151,7 +147,6 @@ public final class NodeRunner implements AutoCloseable {
     this.contacts = contacts;
     this.jobs = jobs;
     this.sender = new ReportSender(ignite);
-    this.reports = new ReportTable(ignite);
     this.nodeTable = nodes;
     this.output =
         new OutputStore(
@@ -536,12 +531,7 @@ public final class NodeRunner implements AutoCloseable {
 
   private void report(LocalAttempt local) {
     local.endRequest = endRequest();
-    NodeReport report = local.report(nodeId);
-    if (JobLayout.isCurrent(local.job)) {
-      sender.offer(report, local.job.getServiceNodeId());
-    } else if (!report.equals(reports.get(local.jobId, local.number, nodeId).orElse(null))) {
-      reports.put(report);
-    }
+    sender.offer(local.report(nodeId), local.job.getServiceNodeId());
   }
 
   /** Why the attempts with tasks on this node have to end; empty: they have not. */

@@ -15,7 +15,6 @@ import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.RateLimitedLog;
@@ -309,7 +308,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   /** The job as clients get it. */
   private Job publicView(Job job) {
-    Job view = JobLayout.earlier(SecretRedaction.of(retention.withExpiry(job)));
+    Job view = SecretRedaction.of(retention.withExpiry(job));
     return KnownValues.isOfLaterVersion(job)
         ? view.toBuilder()
             .setWaitingFor(

@@ -1,11 +1,9 @@
 package io.tensorflowignite.job;
 
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.table.JobHistory;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LogTable;
-import io.tensorflowignite.table.ReportTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.TaskKey;
@@ -13,21 +11,19 @@ import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
 
 /**
- * Removes a finished job with its files, output and reports; {@link CodeStore} removes its code.
- * The row is removed last, so that an interrupted removal can be repeated.
+ * Removes a finished job with its files and output; {@link CodeStore} removes its code. The row is
+ * removed last, so that an interrupted removal can be repeated.
  */
 public final class JobRemoval {
   private static final Pattern ID = Pattern.compile("[A-Za-z0-9-]+");
 
   private final JobTable jobs;
-  private final ReportTable reports;
   private final LogTable logs;
   private final JobHistory history;
   private final JobFileStore files;
 
   public JobRemoval(Ignite ignite, JobTable jobs, JobFileStore files) {
     this.jobs = jobs;
-    this.reports = new ReportTable(ignite);
     this.logs = new LogTable(ignite);
     this.history = new JobHistory(ignite);
     this.files = files;
@@ -39,7 +35,6 @@ public final class JobRemoval {
    */
   public void force(String jobId) {
     jobs.force(jobId);
-    reports.removeAll(jobId);
     logs.removeAll(jobId);
     // The key of a bad row may be any text, also one that leads to files of others.
     if (ID.matcher(jobId).matches()) {
@@ -56,9 +51,6 @@ public final class JobRemoval {
       for (TaskKey task : LogTable.keys(job.getId(), attempt)) {
         logs.remove(task);
         logs.removeGaps(task);
-      }
-      if (!JobLayout.isCurrent(job)) {
-        reports.remove(job, attempt);
       }
     }
     jobs.remove(job);

@@ -3,7 +3,6 @@ package io.tensorflowignite.job;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
@@ -16,13 +15,10 @@ import io.tensorflowignite.job.decide.RowWrites;
 import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.LocalFeed;
-import io.tensorflowignite.table.ReportTable;
-import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -103,7 +99,6 @@ public final class JobService implements Service {
   private void serve(Loop loop) throws InterruptedException {
     JobTable jobs = new JobTable(ignite);
     JobTable.Reader rows = jobs.reader(jobId);
-    ReportTable earlierReports = new ReportTable(ignite);
     ClusterView cluster = new ClusterView(ignite, settings);
     try (LocalFeed jobFeed = jobs.listen(this::wakeFor);
         ReportInbox.ServedJob inbox = ReportInbox.of(ignite).serve(jobId, changes::release);
@@ -118,16 +113,13 @@ public final class JobService implements Service {
           awaitChange(TICK_MS);
           continue;
         }
-        Map<String, NodeReport> reports = reports(row.get(), inbox, earlierReports);
+        Map<String, NodeReport> reports = reports(row.get(), inbox);
         Set<String> terminated = inbox.terminated(JobMachine.attemptNumber(row.get()));
         Observation observation =
             cluster.observe(row.get(), reports, terminated, localNode(), clock);
         Job after = decide(jobs, cluster, row.get(), observation);
         inbox.observed(after);
         if (JobMachine.isFinal(after)) {
-          if (!JobLayout.isCurrent(after)) {
-            after.getAttemptsList().forEach(attempt -> earlierReports.remove(after, attempt));
-          }
           jobEnded = true;
           return;
         }
@@ -137,16 +129,8 @@ public final class JobService implements Service {
     }
   }
 
-  private static Map<String, NodeReport> reports(
-      Job job, ReportInbox.ServedJob inbox, ReportTable earlierReports) {
-    if (job.getAttemptsCount() == 0) {
-      return Map.of();
-    }
-    Attempt attempt = JobMachine.attempt(job);
-    Map<String, NodeReport> reports =
-        JobLayout.isCurrent(job) ? new HashMap<>() : earlierReports.of(job, attempt);
-    reports.putAll(inbox.of(attempt));
-    return reports;
+  private static Map<String, NodeReport> reports(Job job, ReportInbox.ServedJob inbox) {
+    return job.getAttemptsCount() == 0 ? Map.of() : inbox.of(JobMachine.attempt(job));
   }
 
   /**

@@ -1,6 +1,5 @@
 package io.tensorflowignite.job;
 
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.job.decide.JobMachine;
@@ -75,7 +74,6 @@ public final class LogArchive implements AutoCloseable {
         all.stream()
             .filter(job -> JobMachine.isFinal(job) && KnownValues.areAll(job))
             .filter(job -> !failedAt.containsKey(job.getId()))
-            .filter(job -> !job.getLogsStored() || JobLayout.isCurrent(job))
             .collect(Collectors.toList());
     if (!due.isEmpty()) {
       pending = thread.submit(() -> poll(due));

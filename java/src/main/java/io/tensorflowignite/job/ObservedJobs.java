@@ -2,7 +2,6 @@ package io.tensorflowignite.job;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.protobuf.InvalidProtocolBufferException;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.table.JobSummary;
@@ -88,7 +87,7 @@ public final class ObservedJobs implements AutoCloseable {
   private Map<String, Job> of(Collection<Job> rows, boolean summaries) {
     Map<String, List<Job>> byNode =
         rows.stream()
-            .filter(row -> JobLayout.isCurrent(row) && KnownValues.areAll(row))
+            .filter(KnownValues::areAll)
             .filter(row -> !JobMachine.isFinal(row))
             .filter(row -> !row.getServiceNodeId().isEmpty())
             .collect(Collectors.groupingBy(Job::getServiceNodeId));

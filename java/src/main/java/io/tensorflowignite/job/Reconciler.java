@@ -2,7 +2,6 @@ package io.tensorflowignite.job;
 
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.job.decide.JobMachine;
@@ -19,7 +18,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
@@ -94,7 +92,6 @@ public final class Reconciler {
    */
   public void reconcile() throws InterruptedException {
     List<Job> current = index.current();
-    loop.part("fences", () -> jobs.correctFences(current));
     if (!nodes.isOldest(ignite.cluster().localNode().id().toString())) {
       return;
     }
@@ -112,21 +109,9 @@ public final class Reconciler {
       loop.part(name, () -> act(name, null));
     }
     loop.part("output", () -> archive.poll(current));
-    loop.part("earlier version", () -> convert(current));
     if (System.nanoTime() - retainedAt > retentionInterval.toNanos()) {
       loop.part("retention", this::removeOverdue);
       retainedAt = System.nanoTime();
-    }
-  }
-
-  /** Rows that nodes of an earlier version have written, when the last such node has left. */
-  private void convert(List<Job> current) {
-    List<Job> earlier =
-        current.stream()
-            .filter(job -> KnownValues.areAll(job) && !JobLayout.isCurrent(job))
-            .collect(Collectors.toList());
-    if (!earlier.isEmpty() && jobs.isUpgraded()) {
-      earlier.forEach(job -> jobs.convert(job.getId()));
     }
   }
 

@@ -4,7 +4,6 @@ import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING
 
 import com.google.common.base.Strings;
 import com.google.common.util.concurrent.Uninterruptibles;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.data.loss.RestoredCopies;
@@ -73,7 +72,6 @@ final class NodeRow implements AutoCloseable {
             .setOrder(local.order())
             .setAddress(address)
             .setHttpAddress(httpAddress)
-            .setLayout(JobLayout.CURRENT)
             .setMaxTasks(maxTasks)
             .setServesModels(true)
             .setHostName(hostName())

@@ -7,7 +7,6 @@ import io.tensorflowignite.v1.JobFence;
 import io.tensorflowignite.v1.Task;
 import java.util.Optional;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.cache.CachePeekMode;
 
 /** Which tasks of each job may change files, on every node; {@link JobTable} writes it. */
 public final class FenceTable {
@@ -38,12 +37,6 @@ public final class FenceTable {
               .setIncarnation(task.getIncarnation()));
     }
     return Optional.of(fence.build());
-  }
-
-  /** Whether this node's copy of the fence is right. */
-  boolean isOf(Job job) {
-    Object here = rows.cache().localPeek(job.getId(), CachePeekMode.ALL);
-    return read(job.getId(), here).equals(of(job));
   }
 
   /** In the transaction that changes the job's row. */

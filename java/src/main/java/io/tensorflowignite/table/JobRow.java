@@ -3,7 +3,6 @@ package io.tensorflowignite.table;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
-import io.tensorflowignite.base.JobLayout;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
@@ -61,7 +60,7 @@ final class JobRow {
     try {
       Job job = Job.parseFrom(bytes);
       String fault = fault(key, job);
-      return fault == null ? JobLayout.read(job) : unreadable(id, fault);
+      return fault == null ? job : unreadable(id, fault);
     } catch (InvalidProtocolBufferException e) {
       return unreadable(id, "its " + bytes.length + " bytes are no job: " + e.getMessage());
     }

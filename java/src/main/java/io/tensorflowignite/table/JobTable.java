@@ -8,7 +8,6 @@ import io.tensorflowignite.region.Reservation;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -26,7 +25,6 @@ public final class JobTable {
   private final Rows finished;
   private final JobHistory history;
   private final FenceTable fences;
-  private final NodeTable nodes;
 
   public JobTable(Ignite ignite) {
     this.memory = MemoryReserve.of(ignite);
@@ -34,7 +32,6 @@ public final class JobTable {
     this.finished = new Rows(ignite, SystemCache.FINISHED);
     this.history = new JobHistory(ignite);
     this.fences = new FenceTable(ignite);
-    this.nodes = new NodeTable(ignite);
   }
 
   /**
@@ -110,8 +107,7 @@ public final class JobTable {
     if (finished.get(job.getId()) != null) {
       return false;
     }
-    Job inserted = isUpgraded() ? withLayout(job) : JobLayout.earlier(job);
-    byte[] row = inserted.toByteArray();
+    byte[] row = withLayout(job).toByteArray();
     try (Reservation room =
         memory.reserve(Purpose.ENTRY, rows.cache(), job.getId(), row.length, "a new job")) {
       return rows.cache().putIfAbsent(job.getId(), row);
@@ -137,14 +133,8 @@ public final class JobTable {
                 }));
   }
 
-  /** Writes a row of the earlier layout in the current one, which every node must know. */
-  public void convert(String id) {
-    Rows.repeated(() -> inTransaction(id, before -> write(before, withLayout(before))));
-  }
-
   /**
-   * Moves a job that is over to the history, after a last change of it. A row of the earlier layout
-   * is only changed.
+   * Moves a job that is over to the history, after a last change of it.
    *
    * @return whether the job existed
    */
@@ -154,9 +144,6 @@ public final class JobTable {
                 inTransaction(
                     id,
                     before -> {
-                      if (!JobLayout.isCurrent(before)) {
-                        return write(before, change.apply(before));
-                      }
                       Job after = withLayout(history.store(change.apply(before)));
                       history.putFinished(after);
                       byte[] summary = JobSummary.of(after).toByteArray();
@@ -178,10 +165,8 @@ public final class JobTable {
 
   /** In a transaction; returns the job as it is stored. */
   private Job write(Job before, Job after) {
-    boolean current = JobLayout.isCurrent(after);
-    Job stored = current ? history.store(after) : after;
-    byte[] row = (current ? stored : JobLayout.earlier(stored)).toByteArray();
-    put(stored.getId(), before.getSerializedSize(), row);
+    Job stored = withLayout(history.store(after));
+    put(stored.getId(), before.getSerializedSize(), stored.toByteArray());
     FenceTable.of(stored)
         .filter(fence -> !FenceTable.of(before).equals(Optional.of(fence)))
         .ifPresent(fences::put);
@@ -190,33 +175,6 @@ public final class JobTable {
 
   private static Job withLayout(Job job) {
     return job.toBuilder().setLayout(JobLayout.CURRENT).build();
-  }
-
-  /** Whether every node knows the current layout of rows. */
-  public boolean isUpgraded() {
-    return nodes.live().stream().allMatch(node -> node.getLayout() >= JobLayout.CURRENT);
-  }
-
-  /**
-   * Writes the fences of unfinished jobs that are missing or wrong in this node's copy: nodes of an
-   * earlier version write only the job's row.
-   */
-  public void correctFences(Collection<Job> jobs) {
-    for (Job job : jobs) {
-      if (isReadable(job)
-          && !JobLayout.isCurrent(job)
-          && !job.hasFinishedAt()
-          && !fences.isOf(job)) {
-        correctFence(job.getId());
-      }
-    }
-  }
-
-  private void correctFence(String id) {
-    try (Transaction tx = rows.begin()) {
-      row(id).filter(JobTable::isReadable).flatMap(FenceTable::of).ifPresent(fences::put);
-      tx.commit();
-    }
   }
 
   private static boolean isReadable(Job job) {

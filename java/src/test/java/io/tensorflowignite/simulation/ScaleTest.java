@@ -79,7 +79,6 @@ public class ScaleTest {
               .setAddress("10.20.30." + i + ":10900")
               .setHostName("node-" + i + ".cluster.local")
               .setPluginVersion("0.1.0")
-              .setLayout(JobLayout.CURRENT)
               .build());
     }
   }

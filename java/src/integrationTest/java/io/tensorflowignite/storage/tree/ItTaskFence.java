@@ -12,7 +12,6 @@ import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.PlainNodes;
 import io.tensorflowignite.base.TensorFlowIgniteException;
-import io.tensorflowignite.table.FenceTable;
 import io.tensorflowignite.table.JobTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.Attempt;
@@ -23,7 +22,6 @@ import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskStatus;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.UnaryOperator;
 import org.apache.ignite.Ignite;
@@ -86,32 +84,13 @@ public class ItTaskFence {
   }
 
   @Test
-  public void theRowDecidesWhereANodeOfAnEarlierVersionHasWrittenNoFence() {
-    node.cache(SystemCache.FENCES.cacheName()).clear();
-    fence.require(task(1, 0));
-    assertSuperseded(task(2, 0), "the job is at attempt 1");
-    // A change that has read the row conflicts with every change of it.
-    assertThrows(TransactionOptimisticException.class, () -> commitAfter(job -> withAttempt(job)));
-    fence.require(task(2, 0));
-
-    Job next = withAttempt(jobs.get("job").orElseThrow()).toBuilder().clearLayout().build();
-    node.<String, byte[]>cache(SystemCache.JOBS.cacheName()).put("job", next.toByteArray());
-    fence.require(task(3, 0));
-    jobs.correctFences(List.of(jobs.get("job").orElseThrow()));
-    assertSuperseded(task(2, 0), "the job is at attempt 3");
-    assertEquals(FenceTable.of(next), new FenceTable(node).get("job"));
-  }
-
-  @Test
-  public void anUnreadableFenceIsNoFence() {
-    Job row =
-        withAttempt(Job.newBuilder().setId("job").setState(JobState.JOB_STATE_PENDING).build());
-    node.<String, byte[]>cache(SystemCache.JOBS.cacheName()).put("job", row.toByteArray());
+  public void withoutAReadableFenceNoTaskChangesFiles() {
     node.<String, byte[]>cache(SystemCache.FENCES.cacheName()).put("job", new byte[] {1, 2, 3});
-    fence.require(task(1, 0));
-    assertSuperseded(task(2, 0), "the job is at attempt 1");
-    jobs.correctFences(List.of(jobs.get("job").orElseThrow()));
-    assertEquals(FenceTable.of(jobs.get("job").orElseThrow()), new FenceTable(node).get("job"));
+    assertSuperseded(task(1, 0), "there is no such job");
+    node.cache(SystemCache.FENCES.cacheName()).clear();
+    assertSuperseded(task(1, 0), "there is no such job");
+    jobs.update("job", job -> withAttempt(job));
+    fence.require(task(2, 0));
   }
 
   private static void commitAfter(UnaryOperator<Job> change) {

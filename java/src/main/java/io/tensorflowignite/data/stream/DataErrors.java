@@ -57,8 +57,8 @@ public final class DataErrors {
       return TensorFlowIgniteException.of(
           ERROR_CODE_LIMIT_EXCEEDED,
           "%s was ended: %s; the batches of all streams of a node share the memory that the"
-              + " property rows.batchMemoryMegabytes sets; make batches smaller (batch_bytes), or try"
-              + " again when other streams have ended",
+              + " property rows.batchMemoryMegabytes sets; make batches smaller (batch_bytes), or"
+              + " try again when other streams have ended",
           call,
           error.getMessage());
     }

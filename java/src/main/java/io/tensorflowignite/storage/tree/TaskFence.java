@@ -5,41 +5,28 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.FenceTable;
-import io.tensorflowignite.table.JobTable;
-import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobFence;
 import io.tensorflowignite.v1.TaskKey;
 import org.apache.ignite.Ignite;
 
 /**
  * Allows only the current tasks of a job to change files. The transaction of the change reads the
- * job's fence, so it fails when another attempt or incarnation begins before the commit. It reads
- * the job's row, which changes much more often, only if the fence does not name the task: then the
- * row decides, since a node of an earlier version may have changed the row alone.
+ * job's fence, so it fails when another attempt or incarnation begins before the commit.
  */
 public final class TaskFence {
-  private final JobTable jobs;
   private final FenceTable fences;
 
   public TaskFence(Ignite ignite) {
-    this.jobs = new JobTable(ignite);
     this.fences = new FenceTable(ignite);
   }
 
   /** In a change; throws ATTEMPT_SUPERSEDED unless the task is current. */
   void require(TaskKey task) {
-    boolean current =
+    String refusal =
         fences
             .get(task.getJobId())
             .map(fence -> refusal(fence, task))
-            .filter(String::isEmpty)
-            .isPresent();
-    if (current) {
-      return;
-    }
-    Job job = jobs.row(task.getJobId()).orElseThrow(() -> superseded(task, "there is no such job"));
-    String refusal =
-        FenceTable.of(job).map(fence -> refusal(fence, task)).orElse("the job has no attempt yet");
+            .orElse("there is no such job, or it has no attempt yet");
     if (!refusal.isEmpty()) {
       throw superseded(task, refusal);
     }
