@@ -456,18 +456,18 @@ def test_a_terminal_gets_colours_and_a_bar_and_a_pipe_gets_neither(node, files, 
 
 def test_shells_complete_paths_of_the_cluster(complete, node, files) -> None:
     put(files, "/my file")
-    tell = "tensorflow-ignite fs"
-    assert complete(f"{tell} ls ig") == ["ignite:///"]
-    assert complete(f"{tell} cat ignite:///t") == ["ignite:///top"]
-    assert complete(f"{tell} cp /tmp/x ignite:///jobs/1/") == ["ignite:///jobs/1/a.txt", "ignite:///jobs/1/deep/"]
+    program = "tensorflow-ignite fs"
+    assert complete(f"{program} ls ig") == ["ignite:///"]
+    assert complete(f"{program} cat ignite:///t") == ["ignite:///top"]
+    assert complete(f"{program} cp /tmp/x ignite:///jobs/1/") == ["ignite:///jobs/1/a.txt", "ignite:///jobs/1/deep/"]
     # The only directory is entered.
-    assert complete(f"{tell} ls ignite:///jo") == ["ignite:///jobs/1/", "ignite:///jobs/2/"]
-    assert complete(f"{tell} stat ignite://{node.address}/t") == [f"ignite://{node.address}/top"]
-    assert complete(f"{tell} stat --address {node.address} ignite:///m") == ["ignite:///my file"]
-    assert complete(f"{tell} ls ignite:///nope/") == []
+    assert complete(f"{program} ls ignite:///jo") == ["ignite:///jobs/1/", "ignite:///jobs/2/"]
+    assert complete(f"{program} stat ignite://{node.address}/t") == [f"ignite://{node.address}/top"]
+    assert complete(f"{program} stat --address {node.address} ignite:///m") == ["ignite:///my file"]
+    assert complete(f"{program} ls ignite:///nope/") == []
     # Bash breaks words at colons, and takes what it is given as typed.
-    assert complete(f"{tell} rm ignite:///t", "bash") == ["///top"]
-    assert complete(f"{tell} rm ignite:///m", "bash") == ["///my\\ file"]
-    assert complete(f"{tell} mv ignite:///top ignite:///jobs/1/d", "bash") == ["///jobs/1/deep/b.bin"]
+    assert complete(f"{program} rm ignite:///t", "bash") == ["///top"]
+    assert complete(f"{program} rm ignite:///m", "bash") == ["///my\\ file"]
+    assert complete(f"{program} mv ignite:///top ignite:///jobs/1/d", "bash") == ["///jobs/1/deep/b.bin"]
     port = node.address.rpartition(":")[2]
-    assert complete(f"{tell} rm ignite://{node.address}/t", "bash") == [f"{port}/top"]
+    assert complete(f"{program} rm ignite://{node.address}/t", "bash") == [f"{port}/top"]

@@ -127,7 +127,7 @@ def environment(
 
 
 def is_quiet(variables: Mapping[str, str]) -> bool:
-    """Whether TensorFlow's own lines are not wanted in the output."""
+    """Whether TensorFlow writes none of its own lines to the output."""
     return variables["TF_CPP_MIN_LOG_LEVEL"] != "0"
 
 

@@ -275,8 +275,8 @@ def lost_text(lost: LostNode) -> str:
 def missing_text(node: MissingNode) -> str:
     """Which node of the baseline is missing, and what to do."""
     return (
-        f"node {node.text} of the baseline is missing. Start it; if it is off for good: control.sh --baseline remove "
-        f"{node.consistent_id}"
+        f"node {node.text} of the baseline is missing. Start it; if it is permanently off: "
+        f"control.sh --baseline remove {node.consistent_id}"
     )
 
 

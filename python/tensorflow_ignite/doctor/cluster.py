@@ -247,7 +247,7 @@ def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials 
         return _LOST_NODES.failed(f"The cluster is split: {split_text(nodes, others)}", SPLIT_REMEDY)
     return _LOST_NODES.warning(
         f"{_some([node.address for node in lost])} left without being stopped, and do not answer here",
-        "Start them again, or mend the network. If they are off for good, jobs that wait for them go on after "
+        "Start them again, or mend the network. If they are permanently off, jobs that wait for them go on after "
         "tensorflow-ignite quorum accept JOB",
     )
 
@@ -259,7 +259,7 @@ def _baseline(nodes: Sequence[Node]) -> Finding:
     return _BASELINE.warning(
         f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
         "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is missing",
-        "Start them. If one is off for good: control.sh --baseline remove CONSISTENT-ID",
+        "Start them. If one is permanently off: control.sh --baseline remove CONSISTENT-ID",
     )
 
 

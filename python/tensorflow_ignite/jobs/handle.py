@@ -277,8 +277,8 @@ class JobHandle:
     def accept_quorum(self) -> tuple[Node, ...]:
         """Lets the job go on without the nodes that are missing now, although the others are no majority.
 
-        Call this only if no task of the job runs on the missing nodes: they are off for good. The nodes of the cluster
-        that answers are the job's nodes from now on. After a cut of the network, the other side may still train.
+        Call this only if no task of the job runs on the missing nodes: they are permanently off. From now on, the job's
+        nodes are the nodes of the cluster that answers. After a cut of the network, the other side may still train.
 
         Returns:
             The missing nodes, in the order in which they joined; none if all nodes of the job are here.

@@ -46,7 +46,7 @@ _REMEDY = (
 )
 # Of the files: a version of this package with another one lets layers learn again.
 _FORMAT = 2
-# What the first worker tells in place of an identity: its layer has not learned.
+# Reported by the first worker in place of an identity: its layer has not learned.
 _FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
 _is_within: ContextVar[bool] = ContextVar("tensorflow_ignite_within_adapt", default=False)
@@ -146,7 +146,7 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
     failure = AdaptedFile(here, "", f"{place}-failed-{here.attempt}")
     identity = _Identity(layer, requests, rows, arguments, named)
     if here.is_chief:
-        with _telling_others(here, failure, identity, number):
+        with _reporting(here, failure, identity, number):
             state = _learn_once(here, file, identity, lambda: _learn(original, layer, rows, requests, arguments, named))
     elif here.own_assignment is not None:
         state = _await_first_worker(here, file, failure, identity, number)
@@ -346,7 +346,7 @@ def _learn(
 
 
 @contextlib.contextmanager
-def _telling_others(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
+def _reporting(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
     """On the first worker: the other ones know that the block begins, and whether it has ended with an error."""
     if here.own_assignment is None or here.num_workers < 2:
         yield

@@ -36,7 +36,7 @@ SAVES_STATES = "_tensorflow_ignite_saves_states"
 
 
 def watch(callbacks: ModuleType) -> None:
-    """Tells a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
+    """Notifies a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
 
     Args:
         callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.

@@ -239,7 +239,7 @@ class TrainCheckpoint:
         found = TrainingInput(dataset, self.strategy, is_continuous=True)
         if not found.has_known_rows:
             raise InvalidRequestError(
-                "checkpoint.iterate() cannot tell how many rows of a cache each element has. It can for a dataset that "
+                "checkpoint.iterate() cannot find how many rows of a cache each element has. It can for a dataset that "
                 "is made of tfi.dataset(...) without exact=True, by repeat() and batch(n), and then by map, prefetch "
                 "or zip; filter, unbatch and shuffle change the number, deterministic=False the order, and under "
                 "parameter servers each worker reads for itself. Shuffle with tfi.dataset(shuffle=True), or use "

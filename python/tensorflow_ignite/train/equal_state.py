@@ -83,7 +83,7 @@ def compares(strategy: Any) -> bool:
 
 
 def note_adapted(layer: Any) -> None:
-    """A layer has learned, on this worker alone or what the first one has told."""
+    """A layer has learned: on this worker alone, or by a copy of the state of the first worker."""
     here = task.current()
     if here.kind == "multi-worker-mirrored" and here.is_waited_for and here.num_workers > 1:
         import tensorflow as tf

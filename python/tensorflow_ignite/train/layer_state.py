@@ -17,7 +17,7 @@ from typing import Any, Protocol
 _Layer = Any
 # An attribute of a layer: the arguments with which the script has made it.
 _MADE_WITH = "_tensorflow_ignite_made_with"
-# Their classes have methods of this name that do not tell what a layer has learned.
+# Their classes have methods of this name whose result is not what a layer has learned.
 _LIBRARIES = ("keras", "tf_keras", "torch")
 
 

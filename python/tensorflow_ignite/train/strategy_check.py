@@ -121,11 +121,11 @@ def _name(strategy: Any) -> str:
 
 def _require(name: str, where: str) -> None:
     here = task.current()
-    wanted = here.rules.strategy if here.rules else ""
-    if not wanted or name == wanted or here.role != (here.rules.script_role if here.rules else ""):
+    expected = here.rules.strategy if here.rules else ""
+    if not expected or name == expected or here.role != (here.rules.script_role if here.rules else ""):
         return
     raise TensorFlowIgniteError(
-        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {wanted}; "
+        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {expected}; "
         f"{_consequence(here.rules, name)}. {_REMEDY}"
     )
 

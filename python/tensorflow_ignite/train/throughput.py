@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.v1 import job_pb2
 
-# Rates are those of the last seconds, at most so many.
+# A rate is a mean over at most this number of the last seconds.
 WINDOW_SECONDS = 10.0
 # Between samples. No rate is known before the second one.
 SAMPLE_SECONDS = 1.0

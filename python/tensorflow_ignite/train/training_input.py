@@ -97,7 +97,7 @@ class TrainingInput:
         self._done, self._is_shared = 0, False
 
     def add(self, steps: int) -> None:
-        """The training has used so many elements."""
+        """The training has used ``steps`` more elements."""
         self._done += steps
 
     @property
@@ -255,7 +255,7 @@ def _is_random(dataset: Any) -> bool:
     kind = type(dataset).__name__
     if kind == "_RandomDataset":
         return not any(tf.get_static_value(seed) for seed in (dataset._seed, dataset._seed2))
-    # TensorFlow does not keep what interleave was told.
+    # TensorFlow does not keep the argument `deterministic` of interleave.
     return kind == "_ParallelInterleaveDataset" or getattr(dataset, "_deterministic", None) == "false"
 
 
@@ -280,7 +280,7 @@ def _whole(rows: int, steps: int, total: int | None) -> int:
 
 
 def _rows_of_steps(dataset: Any, strategy: Any) -> Callable[[int, int, int | None], int]:
-    """How many rows of each worker's own so many steps take.
+    """How many of each worker's own rows a number of steps takes.
 
     The arguments are the rows of an element, the steps, and all rows of the epoch, if they are known. They are known as
     soon as a step takes a part of the last element, which may have fewer rows.
@@ -305,7 +305,7 @@ def _rows_of_steps(dataset: Any, strategy: Any) -> Callable[[int, int, int | Non
 
 
 def rows_of_parts(rows: int, steps: int, total: int | None, *, replicas: int, own: int) -> int:
-    """How many rows so many steps take, of elements that TensorFlow divides into equal parts for all replicas.
+    """How many rows a number of steps takes, if TensorFlow divides each element into equal parts for all replicas.
 
     Args:
         rows: Number of rows of each element but the last.

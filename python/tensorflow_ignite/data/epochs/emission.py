@@ -1,4 +1,4 @@
-"""What an epoch has given so far: after any number of its last rows it can tell which rows these and all before were.
+"""The rows that an epoch has given so far, with their identities up to each of the last rows.
 
 A consumer is behind the reader, since threads and TensorFlow prefetch. So the last batches are kept apart, and only
 what is older becomes one sum.
@@ -19,7 +19,7 @@ from tensorflow_ignite.data.epochs.tensors import Array
 from tensorflow_ignite.data.epochs.unit_rows import runs_of
 from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows, UsedWindow
 
-#: So many rows a consumer may be behind, at least.
+#: A consumer may be behind by at least this number of rows.
 KEPT_ROWS = 1 << 20
 
 _NONE = np.empty(0, np.int64)
@@ -124,7 +124,7 @@ class Emission:
         return (self._checksum + sum(parts)) % 2**64
 
     def _compare(self) -> None:
-        """Compares what was expected as soon as so many rows, or all, were given."""
+        """Compares the rows with the expected ones, as soon as the expected number of rows, or all, were given."""
         (rows, checksum), warn = self._expected, self._warn
         if rows and (self._rows >= rows or self._is_complete):
             self._expected = 0, 0

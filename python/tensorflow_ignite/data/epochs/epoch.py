@@ -145,7 +145,7 @@ class Epoch:
         agree: Returns the number of rows on which the workers agree when the epoch begins. Arguments: the rows of this
             process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
         end: Called at the end with the length and the number of rows of this process.
-        counts_by_reading: Whether ``agree`` needs the number of rows, which only reading tells.
+        counts_by_reading: Whether ``agree`` needs the number of rows, which is known only after reading.
         resumption: What earlier processes have used of this epoch; None: nothing.
         begin: Called when reading begins, or begins again, with what will have been given; None: rows without
             identities.
@@ -264,7 +264,7 @@ class _EpochPass:
                 )
 
     def _end(self, arrived: int) -> None:
-        """Tells the length and the rows of the whole epoch."""
+        """Reports the length and the rows of the whole epoch."""
         before, length = self._resumption.rows if self._resumption.used else 0, self._length
         self._epoch.end(replace(length, rows=length.rows + before if length.rows >= 0 else -1), arrived + before)
 

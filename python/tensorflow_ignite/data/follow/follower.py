@@ -27,7 +27,7 @@ from tensorflow_ignite.data.follow.interrupts import interrupts
 
 # How long a node waits for a change. A partition that a node has got from another one is polled after this time.
 WAIT_MILLIS = 1_000
-# The node can tell positions two seconds after it was first asked for them; a whole read begins then.
+# A node has positions two seconds after the first request for them; a read of the whole cache begins then.
 WAIT_TO_BEGIN_MILLIS = 3_000
 # The time between two polls that bring rows, so that many rows do not come in many small batches.
 SECONDS_BETWEEN_POLLS = 0.1
@@ -318,7 +318,7 @@ class _Polls:
                     continue
                 with self._changed:
                     unread = [number for number in asked if not self._positions[number].feed]
-                # A node that cannot tell positions yet would send the same rows again and again.
+                # A node that has no positions yet would send the same rows again and again.
                 pause = SECONDS_WITHOUT_POSITIONS if unread else SECONDS_BETWEEN_POLLS if had_rows else 0.0
                 self._pause(pause - (time.monotonic() - begin))
         except ReaderClosedError:

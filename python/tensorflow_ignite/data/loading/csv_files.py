@@ -30,7 +30,7 @@ _CONVERT = (
 _BLOCK_BYTES = 1 << 20
 _MOST_BLOCK_BYTES = 8 << 20
 _BYTES_OF_A_COLUMN = 512
-# So many blocks at the begin of a file tell the types of the columns.
+# The types of the columns are inferred from this number of blocks at the begin of a file.
 _BLOCKS_OF_SAMPLE = 4
 _SHOWN_CHARACTERS = 80
 _LONGEST_VALUE = (1 << 31) - 1

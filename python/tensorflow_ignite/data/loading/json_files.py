@@ -18,7 +18,7 @@ from tensorflow_ignite.data.loading.source import Source
 
 # A list of objects is read whole; a file of lines is not.
 _LIST_BYTES = 256 << 20
-# An object of a file of lines has at most this size; what comes in the first block tells the columns and their types.
+# An object of a file of lines has at most this size; the columns and their types are those of the first block.
 _BLOCK_BYTES = 8 << 20
 # A field with a long number, for one that stands in two pieces of the file.
 _LONGEST_FIELD = 256

@@ -197,7 +197,7 @@ def load_rows(
 
 
 def _require_names(names: list[str]) -> None:
-    """Refuses names that SQL does not tell apart, or by which no query can name the column."""
+    """Refuses names that SQL does not distinguish, or that no query can write."""
     quoted = next((name for name in names if '"' in name), None)
     if quoted is not None:
         raise errors.InvalidRequestError(
@@ -209,8 +209,8 @@ def _require_names(names: list[str]) -> None:
         other = upper.setdefault(name.upper(), name)
         if other != name:
             raise errors.InvalidRequestError(
-                f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not tell them "
-                "apart. Rename one of them, or load with sql=False (--no-sql)"
+                f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not "
+                "distinguish them. Rename one of them, or load with sql=False (--no-sql)"
             )
 
 

@@ -390,7 +390,7 @@ class _Clients:
         os.register_at_fork(after_in_child=self._leave)
 
     def _leave(self) -> None:
-        """Keeps the parent's clients for ever: a forked process can neither use nor close them, it would abort."""
+        """Keeps the parent's clients forever: a forked process that uses or closes them would abort."""
         self._lock = threading.RLock()
         self._is_forked = self._has_called
         for known in self._known.values():

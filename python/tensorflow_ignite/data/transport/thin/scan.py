@@ -142,7 +142,7 @@ def _count(owners: dict[str, set[int]], partitions: list[int]) -> int:
 def _local(node: ThinConnection, cache: str, owners: dict[str, set[int]], partitions: list[int]) -> list[int]:
     own = owners.get(node.node)
     if own is None:
-        known = "owns none of its partitions" if owners else "does not tell which of its partitions it owns"
+        known = "owns none of its partitions" if owners else "does not report which of its partitions it owns"
         raise errors.PartitionNotLocalError(
             f"cache {cache!r}: the node at {node.address} {known}. IGNITE_DATASET_LOCAL=true reads only the partitions "
             "of the node at the address. Give the address of another node, or unset the variable"

@@ -137,7 +137,7 @@ final class Exchange implements ServingApi.Memory {
               callback.onFailure(e);
               return;
             }
-            // They only hand over; an executor that is full would lose the answer.
+            // The callbacks only enqueue the answer; a full executor would lose it.
             Futures.addCallback(result, callback, MoreExecutors.directExecutor());
           });
     } catch (RejectedExecutionException e) {

@@ -168,12 +168,12 @@ public final class HttpApi implements AutoCloseable {
     Connections connections = new Connections();
     Throwable last = null;
     for (int port = firstPort; port <= lastPort; port++) {
-      int wanted = port == 0 ? SHARED_FREE_PORT : port;
+      int requested = port == 0 ? SHARED_FREE_PORT : port;
       AtomicInteger bound = new AtomicInteger();
       try {
         vertx
             .deployVerticle(
-                () -> listener(options, connections, requests, host, wanted, bound),
+                () -> listener(options, connections, requests, host, requested, bound),
                 new DeploymentOptions().setInstances(IO_THREADS))
             .toCompletionStage()
             .toCompletableFuture()
@@ -253,7 +253,7 @@ public final class HttpApi implements AutoCloseable {
       } else {
         vertx.pipeline().addBefore(vertx.name(), "guard", new ConnectionGuard());
       }
-      // Vert.x does not tell of the end of each connection.
+      // Vert.x does not report the end of each connection.
       vertx.channel().closeFuture().addListener(closed -> open.decrementAndGet());
     }
   }

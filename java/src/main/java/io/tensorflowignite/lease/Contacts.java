@@ -108,10 +108,10 @@ public final class Contacts {
   }
 
   /** The time since the last call of any of the callers; the longest one if there was none. */
-  synchronized Duration sinceCallOf(Set<String> wanted) {
+  synchronized Duration sinceCallOf(Set<String> consistentIds) {
     long now = nanos.getAsLong();
     return callers.entrySet().stream()
-        .filter(entry -> wanted.contains(entry.getKey()))
+        .filter(entry -> consistentIds.contains(entry.getKey()))
         .map(entry -> Duration.ofNanos(now - entry.getValue().last.getAsLong()))
         .min(Duration::compareTo)
         .orElse(Duration.ofNanos(Long.MAX_VALUE));

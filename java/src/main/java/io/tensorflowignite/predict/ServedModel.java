@@ -345,7 +345,7 @@ final class ServedModel {
     pump();
   }
 
-  /** A process that has not answered in time may be slow, or wait for ever. */
+  /** A process that has not answered in time may be slow, or wait forever. */
   private void ping(ManagedChannel to) {
     synchronized (this) {
       if (isPinged) {
