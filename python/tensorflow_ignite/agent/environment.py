@@ -115,7 +115,7 @@ def environment(
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     env[VISIBLE_VARIABLE] = ",".join(gpus)
-    # Numbers of GPUs are those of the driver's programs. CUDA by itself counts the fastest GPU first.
+    # The driver's programs number GPUs by their position on the bus. CUDA by default gives the fastest GPU number 0.
     env.setdefault(ORDER_VARIABLE, "PCI_BUS_ID")
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
     env["TF_GRPC_REUSE_PORT"] = "true"

@@ -1,7 +1,7 @@
 """Process trees: which processes descend from others or have a mark, and how they are ended and proven gone.
 
-The processes of a running task are the descendants of its keeper (see `keeper`). Those of an agent that was killed are
-found by the mark in their environment; its keepers have the mark too.
+The processes of a running task are the descendants of its keeper (see `keeper`). If an agent was killed, its keepers
+and the processes of its tasks are found by the mark in their environment.
 """
 
 import asyncio

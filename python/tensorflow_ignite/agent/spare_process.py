@@ -136,7 +136,7 @@ def _take(task: "dict[str, Any]", output: int) -> None:
         vars(sys.modules["tempfile"])["tempdir"] = None
     if "multiprocessing.process" in sys.modules:
         vars(sys.modules["multiprocessing.process"])["ORIGINAL_DIR"] = str(code)
-    # One that came meanwhile was sent to all processes of the node, and not to this task.
+    # A SIGTERM that came meanwhile was sent to all processes of the node, not to this task.
     signal.sigtimedwait({signal.SIGTERM}, 0)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 

@@ -246,7 +246,7 @@ def availability_text(availability: NodeAvailability) -> str:
 
 
 def loop_text(loop: NodeLoop) -> str:
-    """What is wrong with a loop of a node: ``"its loop 'node runner' has failed …"``."""
+    """The failure of a loop of a node: ``"its loop 'node runner' has failed …"``."""
     since = f", completed last {age(loop.completed_at)} ago"
     if not loop.error:
         return f"its loop '{loop.name}' is silent{since}"

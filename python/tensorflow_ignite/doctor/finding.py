@@ -36,7 +36,7 @@ class Step:
 
     Attributes:
         section: Whether it is about this machine or about the cluster.
-        name: What is examined, in a word or two.
+        name: The subject of the step, in a word or two.
     """
 
     section: Section

@@ -26,7 +26,7 @@ def examine(
     Args:
         address: ``"host:port"`` of the node.
         outside: Addresses of the cluster's nodes that other machines reach.
-        credentials: With which it answers.
+        credentials: The credentials that it accepts.
         timeout: Seconds for each call.
     """
     reached = f"{len(outside)} nodes are reached from other machines, such as {outside[0]}" if outside else ""

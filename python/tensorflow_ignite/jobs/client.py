@@ -67,10 +67,10 @@ def connect(address: str | None = None, *, timeout: float = 10.0, credentials: A
     Args:
         address: ``"host:port[,host:port]"``; the first node that answers is used, and the next one when it fails.
             None: in a task of a job, the node that it runs beside; else the environment variable
-            TENSORFLOW_IGNITE_ADDRESS; else that of the profile; else ``localhost:10820``.
+            TENSORFLOW_IGNITE_ADDRESS; else the address of the profile; else ``localhost:10820``.
         timeout: Seconds to connect, and for each later call at one address.
         credentials: Credentials of the calls: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a dict
-            with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: those of the
+            with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: from the
             task, the environment, or a profile; see docs/security.md.
 
     Returns:
@@ -360,8 +360,8 @@ class Client:
             cache: The cache whose partitions are split over the workers.
             servers: Number of parameter servers.
             server_nodes: Attributes of the nodes that run them, as for `tensorflow_ignite.ParameterServer`.
-            **options: Further arguments of `submit`, but for those of a script in the cluster: ``args``, ``evaluator``,
-                and variables of the role ``client``.
+            **options: Further arguments of `submit`, without the arguments of a script in the cluster: ``args``,
+                ``evaluator``, and variables of the role ``client``.
 
         Returns:
             A context with the job of the servers.

@@ -132,7 +132,7 @@ def value(name: str, given: Any, hint: Any) -> Any:
 
 
 def _required(hint: Any) -> Any:
-    """The type of an option that is given: that of ``int | None`` is ``int``."""
+    """The type of an option that is given: ``int`` for ``int | None``."""
     return next(one for one in get_args(hint) if one is not type(None)) if type(None) in get_args(hint) else hint
 
 
@@ -163,7 +163,7 @@ def names() -> dict[str, Any]:
 
 
 def of_name(name: str) -> tuple[str, str, Any]:
-    """Finds an option by its name, or by that of an entry of a mapping: ``environment.variables.SEED``.
+    """Finds an option by its name, or by the name of an entry of a mapping: ``environment.variables.SEED``.
 
     Returns:
         Name of the option, key of the entry or an empty text, and the type of the option.

@@ -59,7 +59,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
 
     Args:
         client: A `tensorflow_ignite.Client`.
-        credentials: Its credentials, with which this process also reads rows and files as long as the context lasts.
+        credentials: Its credentials; as long as the context lasts, this process also reads rows and files with them.
         cache: The cache whose partitions are split over the workers.
         **options: Arguments of its ``submit``.
 

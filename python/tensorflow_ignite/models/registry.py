@@ -44,7 +44,7 @@ from tensorflow_ignite.storage.reader import copy_bytes
 
 _COPY_BYTES = 4 << 20
 _LABEL_BYTES = 32
-#: Directories in which a version is written begin with this; those of callers that have ended are removed after a day.
+#: Prefix of directories in which a version is written. If the caller has ended, its directory is removed after a day.
 _ADDING = ".adding-"
 _ADDING_SECONDS = 86_400
 
@@ -214,8 +214,7 @@ class Models:
         A call that is lost with its node, or with the process of the model, is made again until the time is over.
 
         Args:
-            reference: ``"NAME"``: the current version; ``"NAME:NUMBER"`` or ``"NAME@LABEL"``: another one that is
-                served.
+            reference: ``"NAME"``: the current version; ``"NAME:NUMBER"`` or ``"NAME@LABEL"``: another served version.
             inputs: Arrays or lists by the names of the inputs, each of shape [rows, ...]. Integers become floats, and
                 numbers wider or narrower ones of their kind.
             signature: Name of the function; empty: the default one.

@@ -26,10 +26,10 @@ _TYPES_OF_NUMPY = frozenset(
 
 
 def to_arrays(tensors: Iterable[predict_pb2.Tensor]) -> dict[str, Array]:
-    """The arrays of a request, by their names. Their memory is that of the message.
+    """The arrays of a request, by their names. They use the memory of the message.
 
     Raises:
-        InvalidRequestError: The bytes of a tensor are not those of its type and shape.
+        InvalidRequestError: The bytes of a tensor do not fit its type and shape.
     """
     return {tensor.name: _to_array(tensor) for tensor in tensors}
 

@@ -60,7 +60,7 @@ class ModelVersion:
         format: ``"saved_model"``, or ``"keras"`` for a file of Keras.
         digest: SHA-256 of its files and their names, as hexadecimal digits.
         bytes: Size of its files.
-        signatures: Its functions by name; the first one is that of a call that names none.
+        signatures: Its functions by name; the first one is the default of a call.
         job: Id of the job that made it; empty: it was copied in.
         created_at: When it was made.
         labels: Its labels, sorted.
@@ -83,7 +83,7 @@ class ModelVersion:
 
     @property
     def path(self) -> str:
-        """The directory of its files: those of a SavedModel, or one of Keras; and the metadata."""
+        """The directory of its files: a SavedModel or a file of Keras, and the metadata."""
         return f"{ROOT}/{self.name}/{self.number}"
 
     @property

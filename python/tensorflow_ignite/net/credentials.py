@@ -113,7 +113,7 @@ class Credentials:
                 "the user's name in the credentials contains a colon. In the header of a call a colon ends the name "
                 "(RFC 7617). Use another user, or a token"
             )
-        # Such a token is invalid in a header, and gRPC's error would contain it.
+        # A header cannot contain this token, and gRPC's error would show it.
         if self.token and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
             raise InvalidRequestError(
                 "the token in the credentials contains a space, a line break or a character outside ASCII. A token has "
@@ -314,7 +314,7 @@ def stored(name: str) -> Credentials | None:
     """Returns the credentials with a name; None in a process that does not know the name, and for an empty name.
 
     Raises:
-        InvalidRequestError: The text is not such a name; the error does not contain it.
+        InvalidRequestError: The text is not a name of credentials; the error does not contain it.
     """
     if name and not _STORED_NAME.fullmatch(name):
         raise InvalidRequestError(

@@ -50,7 +50,7 @@ def _remove_collection_callback() -> None:
 
 
 def _accept_all_file_names() -> None:
-    """In the locale C, Java knows no file names but those of ASCII; in C.UTF-8 it knows all, as Python does in both."""
+    """In the locale C, Java can use only ASCII file names; in C.UTF-8 it can use all. Python can use all in both."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     if next(filter(None, map(os.environ.get, names)), "C") in ("C", "POSIX"):
         os.environ["LC_ALL"] = "C.UTF-8"

@@ -88,8 +88,8 @@ class LocalCluster:
                 spares) and TENSORFLOW_IGNITE_TASK_NICE (0: tasks have the priority of their node) of this process too;
                 with TENSORFLOW_IGNITE_TLS_CERTIFICATE and TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate
                 that is good for 127.0.0.1.
-            credentials: With which this object asks the nodes whether they are ready; see
-                `tensorflow_ignite.connect`. Default: none, whatever the environment or a profile holds.
+            credentials: The credentials of this object's calls, which check whether the nodes are ready; see
+                `tensorflow_ignite.connect`. Default: none, also if the environment or a profile has some.
         """
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
@@ -173,11 +173,11 @@ class LocalCluster:
             raise
 
     def start_node(self, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
-        """Starts one more node; returns when all see each other and it can run tasks, or reports why not.
+        """Starts one more node; returns when all nodes are connected, and the node can run tasks or reports why not.
 
         Args:
-            python: The interpreter that runs tasks there. Default: that of the cluster.
-            jvm_args: Options for its JVM after those of the cluster.
+            python: The interpreter that runs tasks there. Default: the interpreter of the cluster.
+            jvm_args: Options for its JVM after the cluster's options.
 
         Raises:
             NodeStartError: It does not start.
@@ -233,7 +233,7 @@ class LocalCluster:
         node.signal(signal.SIGSTOP)
 
     def resume_node(self, node: LocalNode) -> None:
-        """Resumes a suspended node. One that has left the others' topology meanwhile ends itself (exit code 70)."""
+        """Resumes a suspended node. If the other nodes have removed it from the topology, it exits with code 70."""
         node.signal(signal.SIGCONT)
         node.suspended = False
 
@@ -319,7 +319,7 @@ class LocalCluster:
         )
 
     def _release(self, directory: Path) -> None:
-        """Releases what is left when all processes have ended; the clean-up process last, which would do the same."""
+        """Releases the remaining resources when all processes have ended, and ends the clean-up process last."""
         leaks.kill_processes(directory)
         if self._ports is not None:
             self._ports.release()
@@ -344,7 +344,7 @@ class LocalCluster:
         return environment
 
     def _spawn(self, name: str | None = None, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
-        """Starts a process: of a new node, or of one that was here before under this name."""
+        """Starts the process of a new node, or of an earlier node with this name."""
         assert self._ports is not None
         if name is None:
             name = f"node-{len({node.name for node in self._all})}"

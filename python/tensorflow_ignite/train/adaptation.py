@@ -50,7 +50,7 @@ _FORMAT = 2
 _FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
 _is_within: ContextVar[bool] = ContextVar("tensorflow_ignite_within_adapt", default=False)
-# Whether layers learn together from any rows, not from those of caches alone.
+# Whether layers learn together from any rows, not only from rows of caches.
 _is_for_all: ContextVar[bool] = ContextVar("tensorflow_ignite_adapt_for_all", default=False)
 
 #: Learns from rows: the arguments of `adapt` are a layer, rows, and others.
@@ -160,7 +160,7 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
 
 
 def _warn_of_own_adapt(here: Task, layer: Any) -> None:
-    """A script's own `adapt` has called that of Keras: what it does besides, it does on each worker alone."""
+    """A script's own `adapt` has called Keras' `adapt`: only the latter learns for all workers together."""
     if layer_state.has_own_adapt(layer) and here.num_workers > 1:
         _log.warning(
             "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get what the adapt of Keras learns. "
@@ -246,7 +246,7 @@ def _require_end(layer: Any, rows: Any, requests: Sequence[Request], steps: Any)
 
 
 def _require_whole(here: Task, rows: Any, requests: Sequence[Request]) -> None:
-    """Refuses rows that cannot be those of all workers, or would stay so for the training."""
+    """Refuses rows that cannot be read for all workers, or would stay so for the training."""
     assigned = [request for request in requests if request.partitions == ASSIGNED and here.num_workers > 1]
     for request in assigned:
         if request.rows >= 0:

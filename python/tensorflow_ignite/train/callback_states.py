@@ -151,7 +151,7 @@ class CallbackStates:
 
 
 def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Callbacks by their class, and by their number among those of one class."""
+    """Callbacks by the name of their class and their number within the class."""
     numbers: Counter[str] = Counter()
     for callback in callbacks:
         name = type(callback).__name__
@@ -182,7 +182,7 @@ def _has_unknown_state(callback: Any) -> bool:
     kind: Any = type(callback)
     if _is_of_keras(kind):
         return bool(kind.__name__ == "LambdaCallback")
-    # Those of a class of Keras are known, or do not change.
+    # Attributes that a class of Keras declares are saved, or do not change.
     attributes: frozenset[str] = _attributes_of_keras(kind)
     return not attributes.issuperset(vars(callback))
 

@@ -1,8 +1,8 @@
 """State that must be equal on all workers before they train together: weights, vocabularies, what layers have learned.
 
 TensorFlow copies the variables that are made under MultiWorkerMirroredStrategy from the first worker to the others. It
-copies neither what is made elsewhere, nor tables and constants. Workers with different ones would train different
-models without an error. So before the first step each worker computes a hash of each layer, and the nodes compare them.
+does not copy tables, constants, and variables that are made elsewhere. If these differ, workers train different models
+without an error. So before the first step each worker computes a hash of each layer, and the nodes compare them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def compare(objects: dict[str, Any], strategy: Any) -> None:
 
     Args:
         objects: Models, optimizers and variables, by name; others have no part.
-        strategy: That of the variables.
+        strategy: The strategy of the variables.
 
     Raises:
         TensorFlowIgniteError: They differ.
@@ -121,7 +121,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
     Args:
         parts: Of this worker, in the order of all workers.
         adapted: Layers outside of the parts, in the order in which they have learned.
-        exchange: Gives the numbers of all workers for that of this one.
+        exchange: Returns the numbers of all workers; the argument is this worker's number.
 
     Raises:
         TensorFlowIgniteError: They differ.

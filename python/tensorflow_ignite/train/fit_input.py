@@ -86,10 +86,10 @@ def _note_first(
 ) -> None:
     """Notes the first object of a class that a ``fit`` makes: it is for the training.
 
-    Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
+    The objects of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
 
     Args:
-        kind: The class of what Keras iterates over.
+        kind: The class over whose objects Keras iterates.
         dataset: Returns the dataset of an object.
         strategy: Returns its tf.distribute.Strategy.
         is_continuous: Returns whether one iterator brings the rows of all epochs.

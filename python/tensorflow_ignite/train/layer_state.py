@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 _Layer = Any
-# An attribute of a layer: the arguments with which the script has made it.
+# An attribute of a layer: the arguments that the script has passed to its constructor.
 _MADE_WITH = "_tensorflow_ignite_made_with"
 # Their classes have methods of this name whose result is not what a layer has learned.
 _LIBRARIES = ("keras", "tf_keras", "torch")

@@ -80,7 +80,7 @@ class PlannedEnd:
         self._poll()
 
     def _take_over(self) -> bool:
-        """Whether no other loop takes part; ends the part of one that has stopped without a call of `end`."""
+        """Whether no other loop takes part; ends the part of a loop that has stopped without a call of `end`."""
         other = PlannedEnd._active
         if other is not None:
             earlier, self._steps_of_other = self._steps_of_other, other._steps

@@ -95,7 +95,7 @@ def report_figures(
 
 
 def report_throughput() -> None:
-    """Reports how fast the datasets of a task without steps of its own are read, such as those of a server."""
+    """Reports how fast the datasets of a task without steps of its own are read, such as a server's datasets."""
     path = os.environ.get(PROGRESS_VARIABLE)
     if path:
         _writer.put(path, job_pb2.Progress(), force=False)
@@ -222,7 +222,7 @@ class _Writer:
         """Returns the throughput, if it was measured now."""
         progress.reported_at.GetCurrentTime()
         with self._lock:
-            # The step of an evaluator is that of a checkpoint, which others have reached.
+            # An evaluator reports the step of a checkpoint, which other tasks have reached.
             measured = self._meter.measure(0 if task.current().is_evaluator else progress.step)
             self._throughput = measured or self._throughput
             progress.ClearField("throughput")

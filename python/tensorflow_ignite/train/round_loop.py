@@ -112,7 +112,7 @@ class RoundLoop:
         if self._rule is None:
             begun.changes = sum(worker.rows for worker in self._here.assignment)
         else:
-            # Taken before any row is read: what is put later is in the next round, too.
+            # Taken before any row is read: a row that is put later is in the next round too.
             until, changes = self._await_changes(pause) if self._state.since else self._all_rows(pause)
             self._state.until = until.to_json()
             if changes is not None:

@@ -1,4 +1,4 @@
-"""Training in rounds: first on all rows of the job's cache, then on what is put into it."""
+"""Training in rounds: first on all rows of the job's cache, then on rows that are put into it."""
 
 from __future__ import annotations
 

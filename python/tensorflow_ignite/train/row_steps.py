@@ -18,7 +18,7 @@ _MAX_VALUES = 16
 
 
 def steps_of(rows: Any) -> list[str]:
-    """The steps from the rows that a layer gets to those of the cache; none for data that is no tf.data.Dataset."""
+    """The steps that make a layer's rows from a cache's rows, in reverse; empty if it is no tf.data.Dataset."""
     steps = []
     for each in all_of(rows):
         kind = type(each).__name__.replace("Parallel", "").strip("_")

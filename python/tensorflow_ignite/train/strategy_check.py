@@ -1,4 +1,4 @@
-"""Reports to a script at once that its strategy is not that of its job's kind, and what that would mean."""
+"""Raises an error at once if a script uses another strategy than its job's kind requires; says the consequence."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check_fit(strategy: Any, *, jit_compile: bool = False) -> None:
         jit_compile: Whether XLA shall compile the steps of the model.
 
     Raises:
-        TensorFlowIgniteError: It is not that of the job's kind, or XLA cannot compile steps under it.
+        TensorFlowIgniteError: The job's kind requires another strategy, or XLA cannot compile steps under this one.
     """
     name = _name(strategy)
     _require(name if name in _STRATEGIES else "", "fit trains a model that was made under it")

@@ -56,7 +56,7 @@ class ThroughputMeter:
         """The throughput of the last seconds; None: it was measured less than a second ago, or cannot be yet.
 
         Args:
-            step: Number of finished steps. One that is lower than before begins another training.
+            step: Number of finished steps. A number lower than before begins another training.
         """
         samples, now = self._samples, self._clock()
         if samples and step < samples[-1].step:

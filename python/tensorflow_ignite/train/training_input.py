@@ -32,7 +32,7 @@ class _Source(NamedTuple):
     """Rows of a cache that a dataset has.
 
     Attributes:
-        request: What is read.
+        request: The request for the rows.
         rows: Number of rows of each element; 0: not known.
         is_repeatable: Whether the same rows give the same elements again.
     """
@@ -54,7 +54,7 @@ class TrainingInput:
         """Reads nothing.
 
         Args:
-            dataset: A tf.data.Dataset of batches, or one that the strategy has distributed.
+            dataset: A tf.data.Dataset of batches, or a dataset that the strategy has distributed.
             strategy: The tf.distribute.Strategy of the training.
             is_continuous: Whether one iterator brings the rows of all epochs.
         """
@@ -110,7 +110,7 @@ class TrainingInput:
         return [readers.epochs(source.request) for source in self._sources]
 
     def note_others(self, before: Sequence[int]) -> None:
-        """Another iterator, such as that of a validation, may have read the same dataset since ``next_epochs``."""
+        """Another iterator, such as the validation's, may have read the same dataset since ``next_epochs``."""
         self._is_shared = self._is_shared or self.next_epochs() != list(before)
 
     def positions(self) -> list[InputPosition] | None:
@@ -119,7 +119,7 @@ class TrainingInput:
         if self.is_between_epochs and not self.is_continuous:
             found = [readers.position(source.request, readers.epochs(source.request), 0) for source in self._sources]
         elif self.is_continuous and (self._is_shared or self._overlaps()):
-            # Which epochs were those of its own iterator?
+            # It is not known which epochs its own iterator has read.
             return None
         elif self._has_rows:
             found = [self._position(source, begin) for source, begin in begins]
@@ -154,7 +154,7 @@ class TrainingInput:
     def resume(
         self, workers: Sequence[Sequence[InputPosition] | None], do_all: Callable[[bool], bool] = bool
     ) -> int | None:
-        """Makes the next iterator go on where those of all workers have stood.
+        """Makes the next iterator continue at the positions of all workers.
 
         Args:
             workers: The positions of each worker of the attempt that has saved them; None: not known.
@@ -165,7 +165,7 @@ class TrainingInput:
             position, and the iterator begins an epoch.
 
         Raises:
-            InvalidRequestError: A position within an epoch is one of another cache, or of other rows.
+            InvalidRequestError: A position within an epoch belongs to another cache, or to other rows.
         """
         count = len(self._sources)
         known = [positions for positions in workers if positions is not None]

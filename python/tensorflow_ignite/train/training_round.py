@@ -66,9 +66,9 @@ class Round:
         """All rows that are held out, as they are now.
 
         Args:
-            **options: Arguments of `tensorflow_ignite.dataset`. Within a measure it has the rows of the whole cache,
-                and elements have no weight; elsewhere those of this worker, and ``uneven`` is ``"pad"`` unless it is
-                given.
+            **options: Arguments of `tensorflow_ignite.dataset`. Within a measure, the dataset has the rows of the whole
+                cache, and elements have no weight. Elsewhere it has the rows of this worker, and ``uneven`` is
+                ``"pad"`` unless it is given.
         """
         if self._split is None:
             raise InvalidRequestError(

@@ -24,9 +24,9 @@ class Locations:
 
         Args:
             context: Of the command; an address may also stand before it.
-            address: That of the command; None: see `address_of`.
+            address: The address option of the command; None: see `address_of`.
             timeout: Seconds for each call.
-            ask: A password that is nowhere else may be asked for on the terminal.
+            ask: Whether the terminal may prompt for a password that is nowhere else.
         """
         self._address = address_of(context, address)
         self._context = context

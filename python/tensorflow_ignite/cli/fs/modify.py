@@ -21,8 +21,8 @@ def mv(
 ) -> None:
     """Rename files and directories in the cluster, or move them into a directory.
 
-    Each move is one step, also that of a large directory. A file replaces a file,
-    a directory only an empty one.
+    Each move is atomic, also the move of a large directory. A file replaces a
+    file, a directory only an empty directory.
 
     \b
     Examples:

@@ -509,7 +509,7 @@ class _EpochPass:
             identities, partitions, is_mixed = None, frozenset[int](), False
             if isinstance(stream, IdentifiedStream):
                 partitions, is_mixed = stream.partitions, stream.is_mixed
-                # Rows of a SELECT, and those of a node of an earlier version, have none.
+                # Rows of a SELECT, and rows of a node of an earlier version, have none.
                 if records.schema.names[-len(IDENTITY_COLUMNS) :] == [*IDENTITY_COLUMNS]:
                     records, identities = split(records)
             if checked is None or not records.schema.equals(checked):

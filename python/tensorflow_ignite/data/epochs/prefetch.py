@@ -78,7 +78,7 @@ class EpochReader:
                 input_totals.add_rows(batch.rows if batch is not None else 0)
                 return batch
             except BaseException:
-                # The next call starts again: a stream that broke must not look like one that has ended.
+                # The next call starts again: a broken stream must not be taken for an ended one.
                 self._batches = None
                 self._threads.stop()
                 self._idle = True

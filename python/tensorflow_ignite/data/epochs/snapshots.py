@@ -50,10 +50,10 @@ class Snapshot:
         return sum(batch.size for batch in self.batches)
 
     def changed(self, changes: Changes, rows: Sequence[RowBatch]) -> Snapshot | None:
-        """The snapshot after changes; None: what is to be replaced is not known.
+        """The snapshot after changes; None: the rows to replace are not known.
 
         Args:
-            changes: What has changed, apart from the rows.
+            changes: The changes, without the rows.
             rows: The changed rows.
         """
         batches = refreshed(self.batches, changes, rows)

@@ -127,7 +127,8 @@ class Follower:
         """The next batch after positions; waits for it, but not long: an iterator ends after its last call.
 
         Args:
-            positions: Those of the last batch; any others begin there. int64, shape [partitions, 2].
+            positions: The positions of the last batch; other positions begin a new read there. int64, shape
+                [partitions, 2].
 
         Raises:
             TensorFlowIgniteError: If a node refuses, or a partition has no owner that answers for 60 s.
@@ -220,7 +221,7 @@ class _Polls:
         self._positions = dict(enumerate(positions))
         self._owners: dict[int, str] = {}
         self._threads: dict[str, threading.Thread] = {}
-        # Those that have just ended their work among them, and those of the polls before these.
+        # Living threads of these polls, including threads without partitions, and of the polls before.
         self._started = list(ending)
         self._streams: dict[str, Poll] = {}
         # When the owner of a partition did not answer for the first time since its last poll.

@@ -1,4 +1,4 @@
-"""CSV files: their options, the names in their first line, numbers in their columns, and what is wrong with a line."""
+"""CSV files: their options, the names in their first line, numbers in their columns, and the errors of their lines."""
 
 from __future__ import annotations
 
@@ -104,12 +104,12 @@ class CsvOptions:
 
     @property
     def delimiter(self) -> str:
-        """What is between two columns."""
+        """The text between two columns."""
         return str(self.parse.get("delimiter", ","))
 
     @property
     def encoding(self) -> str:
-        """That of the text."""
+        """The encoding of the file."""
         # Arrow passes over the mark that begins some files of UTF-8.
         encoding = str(self.read.get("encoding", "utf-8"))
         return "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
@@ -307,7 +307,7 @@ class Numbers:
         is_float = pa.types.is_floating(found.type)
         has_points = is_float and self._decimal_point != "."
         if has_points:
-            # In such a file a point separates thousands.
+            # If the decimal point is another character, a point separates thousands.
             pointed = pc.index(pc.match_substring(texts, "."), True).as_py()
             if pointed >= 0:
                 raise NotANumberError(found, str(texts[pointed]))

@@ -189,7 +189,7 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             for path in files.paths:
-                # In the types of its own file: Arrow would cast to those of the first one, whatever is lost.
+                # With the types of its own file: Arrow would cast to the types of the first file, also with a loss.
                 for batch in _parquet(files, path, size) if files.kind == "parquet" else _ipc(files.source, path):
                     yield folders.add(batch.select(schema.names), path)
         except (pa.ArrowException, OSError) as error:

@@ -18,9 +18,9 @@ from tensorflow_ignite.data.loading.source import Source
 
 # A list of objects is read whole; a file of lines is not.
 _LIST_BYTES = 256 << 20
-# An object of a file of lines has at most this size; the columns and their types are those of the first block.
+# An object of a file of lines has at most this size; the first block decides the columns and their types.
 _BLOCK_BYTES = 8 << 20
-# A field with a long number, for one that stands in two pieces of the file.
+# A field with a long number may be in two pieces of the file: this number of bytes is searched again.
 _LONGEST_FIELD = 256
 _CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to (\w+)")
 _VALUE = re.compile(r"couldn't parse:(.*)")

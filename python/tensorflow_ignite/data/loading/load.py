@@ -160,7 +160,7 @@ def load_rows(
         rows: The rows to write.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         progress: Called while rows are stored, and at the end.
-        credentials: Credentials that the script gave; None: those of this process.
+        credentials: Credentials that the script gave; None: the credentials of this process.
     """
     if not command.without_sql:
         _require_names(rows.schema.names)

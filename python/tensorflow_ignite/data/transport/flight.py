@@ -399,10 +399,10 @@ class _Clients:
 
     @contextmanager
     def client(self, address: str, credentials: Credentials | None) -> Iterator[flight.FlightClient]:
-        """A client, which several threads may use at a time. One whose call has failed is not used again.
+        """A client, which several threads may use at a time. After a failed call, a client is not used again.
 
         Raises:
-            InvalidRequestError: This process was forked from one that had called a node, where a call would never end.
+            InvalidRequestError: This process was forked after a call of its parent: a call would never end here.
         """
         if self._is_forked:
             raise errors.InvalidRequestError(

@@ -31,8 +31,8 @@ import org.apache.ignite.services.ServiceConfiguration;
 import org.apache.ignite.services.ServiceContext;
 
 /**
- * The service with which a node trains TensorFlow models beside its data. Deploy it once on each
- * server node:
+ * Trains TensorFlow models on the nodes of a cluster, beside their data. Deploy this service once
+ * on each server node:
  *
  * <pre>{@code
  * ServiceConfiguration service = new ServiceConfiguration();
@@ -42,9 +42,10 @@ import org.apache.ignite.services.ServiceContext;
  * igniteConfiguration.setServiceConfiguration(service);
  * }</pre>
  *
- * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
- * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has this
+ * service. Settings of one node (interpreter, address, port, work directory, certificate) are
+ * system properties {@code tensorflow.ignite.*} or environment variables {@code
+ * TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService
     implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels {
@@ -129,7 +130,7 @@ public final class TensorFlowService
     leaseTimeoutSeconds = positive("leaseTimeoutSeconds", seconds);
   }
 
-  /** Seconds that a job waits for a placement with which it can start. */
+  /** Seconds that a job waits for enough room on the nodes to start. */
   public void setWaitTimeoutSeconds(double seconds) {
     waitTimeoutSeconds = positive("waitTimeoutSeconds", seconds);
   }

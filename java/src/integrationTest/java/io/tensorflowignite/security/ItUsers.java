@@ -120,7 +120,8 @@ public class ItUsers {
     assertFalse(status.toString(), status.getDescription().contains("bob"));
     assertFalse(isVerified(failing(new SecurityException("no user bob")), "ignite"));
     assertFalse(
-        isVerified(failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
+        isVerified(
+            failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
 
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     assertTrue(users.reportsDenials());

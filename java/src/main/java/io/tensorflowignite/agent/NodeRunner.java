@@ -119,7 +119,7 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * @param nodeAddress host:port of this node's API and data endpoint.
-   * @param tlsEnvironment variables with which a task can call that API.
+   * @param tlsEnvironment variables that a task needs to call this API.
    * @param peers host:port of other nodes, for the agent of a node that is killed.
    */
   public NodeRunner(

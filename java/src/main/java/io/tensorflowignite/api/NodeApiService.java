@@ -229,7 +229,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         .build();
   }
 
-  /** The specification with the names of caches where it has those of SQL tables. */
+  /**
+   * The specification, with each name of an SQL table replaced by the name of the table's cache.
+   */
   private JobSpec withCacheNames(JobSpec spec) {
     JobSpec.Builder named = spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache()));
     Access.Builder access = spec.getAccess().toBuilder().clearCaches();

@@ -31,7 +31,7 @@ public final class JobLayout {
         : row.toBuilder().setOutcomeValue(row.getLayout()).clearLayout().build();
   }
 
-  /** The job in the earlier layout, which is also that of answers to callers. */
+  /** The job in the earlier layout. Answers to callers have this layout too. */
   public static Job earlier(Job job) {
     return isLater(job) ? job : job.toBuilder().setLayout(job.getOutcomeValue()).build();
   }

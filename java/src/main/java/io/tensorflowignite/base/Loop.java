@@ -30,7 +30,7 @@ public final class Loop {
     }
   }
 
-  /** A failure is shown for this time after it, so that one in between is seen too. */
+  /** A failure is shown for this time, so that a reader of the state observes each failure. */
   private static final Duration SHOWN = Duration.ofMinutes(1);
 
   private static final int MAX_ERROR = 300;

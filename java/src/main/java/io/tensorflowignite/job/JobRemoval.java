@@ -41,7 +41,7 @@ public final class JobRemoval {
     jobs.force(jobId);
     reports.removeAll(jobId);
     logs.removeAll(jobId);
-    // The key of a bad row may be any text, also one that leads to files of others.
+    // The key of an invalid row may be any text, also a path to other jobs' files.
     if (ID.matcher(jobId).matches()) {
       files.remove(JobPaths.directory(jobId));
     }

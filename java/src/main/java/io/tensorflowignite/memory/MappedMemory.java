@@ -58,7 +58,7 @@ public final class MappedMemory implements AutoCloseable {
    *
    * @param fd the process's file descriptor of the memory
    * @param bytes the number of bytes to map
-   * @param nonce the bytes with which the memory begins, if this is the expected process
+   * @param nonce the first bytes of the memory, if this is the expected process
    */
   public static MappedMemory open(int pid, int fd, long bytes, byte[] nonce) {
     Path path = Paths.get("/proc/" + pid + "/fd/" + fd);

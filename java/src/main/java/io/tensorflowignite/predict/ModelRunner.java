@@ -109,7 +109,7 @@ public final class ModelRunner implements AutoCloseable {
   /**
    * @param agentDirectory the agent's directory, which exists while an agent runs
    * @param inheritedEnvironment further variables that model processes inherit
-   * @param nice the priority of model processes, which is that of tasks
+   * @param nice the priority of model processes, the same as of tasks
    * @param metrics gets the requests, batches and processes of this node
    */
   public ModelRunner(
@@ -226,7 +226,7 @@ public final class ModelRunner implements AutoCloseable {
     if (changes.tryAcquire(idle ? IDLE_TICK_MS : TICK_MS, TimeUnit.MILLISECONDS)) {
       changes.drainPermits();
     }
-    // With a part of the tables, a node would load what is not to be here, and end what is.
+    // With a part of the tables, a node would load other nodes' models, and end its own.
     if (nodes.isWhole() && deployments.isWhole() && states.isWhole()) {
       follow();
     }
@@ -252,7 +252,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     desired.forEach(
         (key, row) -> locals.computeIfAbsent(key, added -> new Local(served(added, row), row)));
-    // Before a copy of files, which may take long: who undeploys a model waits for what is here.
+    // Before a copy of files, which may take long: a caller of undeploy waits for these states.
     loop.part("states of models", this::publish);
     for (Map.Entry<ModelKey, ModelDeployment> one : desired.entrySet()) {
       loop.part(text(one.getKey()), () -> serve(one.getKey(), one.getValue()));

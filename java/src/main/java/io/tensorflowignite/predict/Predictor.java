@@ -31,8 +31,8 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
- * Predicts one batch with one version of a model by a deadline, on this node or on another one that
- * serves it. Callers are authorized before.
+ * Predicts one batch with one version of a model until a deadline, on this node or on another node
+ * that serves the version. The caller must be authorized before.
  */
 public final class Predictor implements AutoCloseable {
   private static final Pattern REFERENCE =

@@ -267,8 +267,8 @@ final class ServedModel {
   }
 
   /**
-   * Sends a batch. Outside of the call that this thread answers, which is that of one request: its
-   * end and its deadline are not those of the others.
+   * Sends a batch outside the context of the call that this thread answers: the end and the
+   * deadline of this call must not end the other requests of the batch.
    */
   private void send(ManagedChannel to, List<Call> batch) {
     Context.ROOT.run(() -> sendInRoot(to, batch));

@@ -59,8 +59,8 @@ public final class LogTable {
   }
 
   /**
-   * The chunks in order among the 32 from the chunk with number `sequence`. One that is missing
-   * before another is lost or removed. An unreadable chunk is a gap.
+   * The chunks, in order, of the 32 numbers from {@code sequence} on. A missing chunk before
+   * another chunk is lost or removed. An unreadable chunk is a gap.
    */
   List<LogChunk> read(TaskKey task, long sequence) {
     Map<Object, Long> numbers = new LinkedHashMap<>();

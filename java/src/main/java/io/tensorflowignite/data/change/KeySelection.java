@@ -75,7 +75,7 @@ public final class KeySelection {
   }
 
   /**
-   * The part of the rows that have not changed with which they make up the requested share.
+   * The part of the unchanged rows to read, so that they are the requested share of all rows read.
    *
    * @param changed the number of rows of changed keys that the command reads
    * @param rows the number of all rows of the same partitions

@@ -172,7 +172,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     }
   }
 
-  /** The command with the name of a cache where {@code like} has that of its SQL table. */
+  /** The command; an SQL table that {@code like} names is replaced by the name of its cache. */
   private LoadCommand withCacheName(LoadCommand command) {
     return command.getLike().isEmpty()
         ? command

@@ -27,8 +27,8 @@ import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
- * The cache with which the rows of a load are co-located: equal keys are in the same partition of
- * the same node. So the keys must be of its type, as they are there, byte by byte.
+ * The cache to which the rows of a load are co-located: equal keys are in the same partition of the
+ * same node. So the keys must have the type of that cache's keys, and equal keys the same bytes.
  */
 final class CoLocation {
   /** Of a key: the number of the orders of its fields grows fast. */
@@ -131,7 +131,7 @@ final class CoLocation {
     return built.build().equals(sample);
   }
 
-  /** Throws unless the rows of an existing cache are where those of this one are. */
+  /** Throws unless an existing cache has its rows on the same nodes as this cache. */
   void requireSame(IgniteCache<Object, Object> existing) {
     CacheConfiguration<Object, Object> other = configuration(existing);
     Map<String, List<String>> differing = new TreeMap<>();

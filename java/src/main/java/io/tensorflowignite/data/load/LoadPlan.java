@@ -137,7 +137,7 @@ final class LoadPlan {
     return fields;
   }
 
-  /** All columns, those of the key first. */
+  /** All columns, key columns first. */
   List<Field> columns() {
     List<Field> columns = new ArrayList<>(key.fields());
     columns.addAll(fields);

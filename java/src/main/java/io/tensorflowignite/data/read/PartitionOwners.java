@@ -146,8 +146,9 @@ public final class PartitionOwners {
   }
 
   /**
-   * Requires that partitions of this cache have the owners of those of a co-located one. While the
-   * cluster rebalances they may differ: this waits for at most {@value #NEW_OWNERS_SECONDS} s.
+   * Requires that partitions of this cache have the same owners as the partitions of a co-located
+   * cache. While the cluster rebalances, the owners may differ: this waits for at most {@value
+   * #NEW_OWNERS_SECONDS} s.
    */
   public void requireSame(PartitionOwners other, List<Integer> partitions) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NEW_OWNERS_SECONDS);

@@ -13,8 +13,8 @@ import java.util.function.LongToDoubleFunction;
 import org.apache.ignite.Ignite;
 
 /**
- * The paces of this node's streams: all of them yield to the application's work, share the limit of
- * the node, and those of one group share the limit of the group. Thread-safe.
+ * The paces of this node's streams. All streams yield to the application's work and share the limit
+ * of the node. The streams of one group also share the limit of the group. Thread-safe.
  */
 public final class ReadPaces {
   /** A group without streams is forgotten after this time, whatever its rows still have to wait. */

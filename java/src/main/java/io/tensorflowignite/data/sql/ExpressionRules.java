@@ -106,7 +106,7 @@ final class ExpressionRules {
   /**
    * Throws SQL_INVALID unless an expression is allowed.
    *
-   * @return its kind and size; of a missing optional part (null) those of NULL
+   * @return its kind and size; for a missing optional part (null), the kind and size of NULL
    */
   Operand check(Expression expression) {
     if (expression == null) {

@@ -11,9 +11,9 @@ import net.sf.jsqlparser.schema.Table;
 import net.sf.jsqlparser.statement.select.FromItem;
 import net.sf.jsqlparser.statement.select.Join;
 
-/** The tables of a SELECT: first that of the cache, then joined ones, and those of subqueries. */
+/** The tables of a SELECT: the cache's table, then joined tables, then tables of subqueries. */
 final class FromRules {
-  /** Tables of a statement, with those of its subqueries. */
+  /** Tables of a statement and of its subqueries. */
   private static final int MAX_TABLES = 8;
 
   private final String text;
@@ -36,7 +36,7 @@ final class FromRules {
     return List.copyOf(others);
   }
 
-  /** Adds the first table, which must be that of the cache, and returns it as SQL text. */
+  /** Adds the first table, which must be the cache's table, and returns it as SQL text. */
   String first(FromItem item, TableScope scope) {
     Table from = table(item);
     String alias = alias(from);

@@ -393,7 +393,7 @@ public final class JobObserver {
     return kind.isReplaceable(task.getRole())
         && job.getState() == JOB_STATE_RUNNING
         && !task.getStatus().getAgentLost()
-        // The other tasks wait for one that has stalled, but not for an evaluator.
+        // The other tasks wait for a stalled task, unless it is an evaluator.
         && (task.getRole() == ROLE_EVALUATOR || !task.getStatus().getStalled())
         && tasks().stream()
             .noneMatch(other -> !kind.isReplaceable(other.getRole()) && hasFailed(other))

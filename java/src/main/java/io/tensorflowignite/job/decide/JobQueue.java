@@ -182,9 +182,9 @@ public final class JobQueue {
   }
 
   /**
-   * The tasks for which an admitted job keeps room: those that it has, and those of its next
-   * attempt. A node that was started again has another id, so the tasks of the last attempt alone
-   * would leave the room to others.
+   * The tasks for which an admitted job keeps room: the tasks that it has, and the tasks of its
+   * next attempt. A node that was started again has another id, so the tasks of the last attempt
+   * alone would keep no room there.
    */
   private Map<Resource, Integer> held(Job job, Optional<Map<Resource, Integer>> next) {
     Map<Resource, Integer> held = placed(job);
@@ -196,8 +196,8 @@ public final class JobQueue {
   }
 
   /**
-   * What a process needs on the node that was chosen for it, while it cannot be placed: the
-   * partitions of its cache may be about to move, and those of another job's cache not.
+   * The resources that a process needs on its chosen node, while it cannot be placed: the
+   * partitions of its cache may be about to move, while another job's partitions are not.
    */
   private Optional<Map<Resource, Integer>> onChosenNode(Job job) {
     String node = job.getProcessNodeId();

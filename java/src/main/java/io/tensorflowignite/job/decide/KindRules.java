@@ -58,7 +58,7 @@ public final class KindRules {
   private boolean isPrediction;
   private boolean needsTensorFlow = true;
 
-  /** The rules of the kind of a job; those of the first kind if it has none. */
+  /** The rules of the kind of a job; if it has no kind, the rules of the first kind. */
   public static KindRules of(JobSpec spec) {
     return ALL.getOrDefault(spec.getStrategy().getKind(), ON_EVERY_WORKER);
   }

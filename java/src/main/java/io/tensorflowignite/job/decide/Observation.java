@@ -37,7 +37,7 @@ public final class Observation {
   /** Partitions of the job's cache that have lost all their copies. */
   final Set<Integer> lostPartitions;
 
-  /** The placement with which an attempt could start now. */
+  /** The placement of an attempt that would start now. */
   final PlacementResult placement;
 
   final JobTimeouts timeouts;

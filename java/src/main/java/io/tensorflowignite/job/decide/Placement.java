@@ -83,8 +83,8 @@ public final class Placement {
   }
 
   /**
-   * The partitions that the workers of each node read: a node reads its own; those of the other
-   * owners are read over the network by the nodes with the fewest.
+   * The partitions that the workers of each node read. A node reads its own partitions. The nodes
+   * with the fewest partitions read the other owners' partitions over the network.
    *
    * @param owners the primary partitions of each node
    * @param candidates the nodes that may get workers, at least one
