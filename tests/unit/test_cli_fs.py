@@ -369,7 +369,7 @@ def test_rm_removes_and_prints_what_it_removed(fs, files) -> None:
 def test_rm_checks_every_path_before_it_removes_one(fs, files) -> None:
     before = everything(files)
     err = error_of(fs("rm", "ignite:///top", "ignite:///jobs"))
-    assert "ignite:///jobs is a directory. Directories are removed only when that is asked for. Add -r." in err
+    assert "ignite:///jobs is a directory. Directories are removed only with -r. Add -r." in err
     assert fs("rm", "ignite:///top", "ignite:///nope")[0] == 1
     assert fs("rm", "-r", "ignite:///")[0] == 1
     assert everything(files) == before

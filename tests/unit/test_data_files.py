@@ -174,7 +174,7 @@ def test_quotes_are_part_of_texts_if_the_caller_says_so_and_large_numbers_are_re
 
 def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_patterns_too(tmp_path: Path) -> None:
     first = write(tmp_path, "a.csv", "\n\n,x\nr0,0\n")
-    with pytest.raises(errors.InvalidRequestError, match=r"end in line 1, and those of the first file in line 3"):
+    with pytest.raises(errors.InvalidRequestError, match=r"end in line 1, and the names of the first file in line 3"):
         read([first, write(tmp_path, "b.csv", ",x\nr1,1\nr2,2\n")])
     for year, suffix, text in ((2025, "csv", "x\n1\n"), (2026, "csv", "x\n2\n")):
         (tmp_path / f"h/year={year}/.ipynb_checkpoints").mkdir(parents=True)

@@ -121,7 +121,7 @@ def _read(given: dict[str, str | None], addresses: Sequence[str], password: Call
         raise CommandLineError("--user and --token-file are both given. A call has one identity. Leave one out.")
     if password_file and not user:
         raise CommandLineError(
-            "--password-file is given without --user. A password is that of a user. Add --user NAME."
+            "--password-file is given without --user. A password belongs to a user. Add --user NAME."
         )
     found = _fallback(given["profile"], addresses)
     if user or token_file:

@@ -132,7 +132,7 @@ def stop(
       tensorflow-ignite stop 7f3a --save
     """
     if not 0 < timeout < float("inf"):
-        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give such a number.")
+        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give a larger number.")
     with session(context, address) as client:
         job = client.job(job_id).stop(force=force, save=save, timeout=timeout)
     if json_output:
@@ -144,7 +144,7 @@ def stop(
     elif job.state == "stopped":
         print(f"job {job.id} is stopped; nothing of it runs")
     else:
-        print(f"job {job.id} had already {job.state} when it was asked to stop; nothing of it runs")
+        print(f"job {job.id} had already {job.state} before the request to stop; nothing of it runs")
 
 
 def rm(

@@ -67,7 +67,7 @@ def examine(
         if isinstance(answer, list):
             yield _ADDRESS.ok(f"{address} answers")
         elif listed:
-            text = f"{address} does not answer: {answer}. Of the addresses given, one that answers is enough"
+            text = f"{address} does not answer: {answer}. It is enough if one of the given addresses answers"
             yield _ADDRESS.warning(text, "Start that node again, or leave the address out")
         else:
             yield _ADDRESS.failed(
@@ -106,8 +106,8 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credenti
     if isinstance(error, UnauthenticatedError):
         return (
             "Give credentials: --user NAME, --token-file FILE or --profile NAME before the command, or "
-            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Users are those of Ignite, "
-            "tokens those in the service's bean"
+            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Ignite has the users, the service's "
+            "bean has the tokens"
         )
     if isinstance(error, PermissionDeniedError):
         return "Use the credentials of a user who may watch the cluster, or permit it in the service's bean (access)"
@@ -116,7 +116,7 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credenti
         if found is not None:
             return f"{found.rule}. {found.remedy}"
         return (
-            "Start a node (tensorflow-ignite node), or name one that runs: --address HOST:PORT, or "
+            "Start a node (tensorflow-ignite node), or name a running node: --address HOST:PORT, or "
             f"{ADDRESS_VARIABLE}. A node prints its address when it starts; its API is on loopback unless it was "
             "started with --host"
         )

@@ -74,7 +74,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
         )
     if here.in_job:
         raise TensorFlowIgniteError(
-            f"{here.task} requests parameter servers of its own. A task of a job uses those of its job. "
+            f"{here.task} requests parameter servers of its own. A task of a job uses the servers of its job. "
             "Submit with strategy=tfi.ParameterServer() in place of this call"
         )
     handle = client.submit(

@@ -66,7 +66,7 @@ class BatchRule(Value):
             if value is not None and not least <= value <= most:
                 raise InvalidRequestError(
                     f"{name}={value:g} of BatchRule is out of range. It is a number from {least:,} to {most:,}. Give "
-                    "such a number"
+                    "a number in this range"
                 )
         return predict_pb2.BatchRule(
             max_rows=self.max_rows,

@@ -303,7 +303,7 @@ class Models:
         if label == STABLE and self._deployments.get(chosen.name) is not None:
             raise InvalidRequestError(
                 f"the label {STABLE} of model {chosen.name} is not removed: the nodes serve the model. Without this "
-                "label its name would mean the newest version in bulk, and the one that is served online. Give the "
+                "label its name would mean the newest version in bulk, and the served version online. Give the "
                 f"label to another version (tensorflow-ignite model label {chosen.name}:VERSION {STABLE}), or undeploy "
                 f"the model first: tensorflow-ignite model undeploy {chosen.name}"
             )

@@ -138,7 +138,7 @@ class Signature:
         if inputs.keys() != expected.keys():
             wrong = sorted(inputs.keys() ^ expected.keys())
             raise InvalidRequestError(
-                f"the inputs {sorted(inputs)} are not those of {subject}: {wrong} differ. It takes "
+                f"the inputs {sorted(inputs)} do not fit {subject}: {wrong} differ. It takes "
                 f"{', '.join(map(str, self.inputs))}. Give exactly these"
             )
         arrays = {name: expected[name].converted(array, subject, convert) for name, array in inputs.items()}

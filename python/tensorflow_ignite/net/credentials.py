@@ -172,8 +172,7 @@ def from_argument(value: Any) -> Credentials | None:
         return Credentials(*value)
     raise InvalidRequestError(
         f"credentials of type {type(value).__name__} cannot be read. They are (user, password), or a dict with some of "
-        f"{', '.join(names)}. Leave them out to use those of the environment, {_PREFIX}USERNAME and others, or of a "
-        "profile"
+        f"{', '.join(names)}. Leave them out to use the environment, {_PREFIX}USERNAME and others, or a profile"
     )
 
 

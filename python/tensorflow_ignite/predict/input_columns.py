@@ -97,7 +97,7 @@ def _fitted(spec: TensorSpec, schema: pa.Schema, name: str, signature: Signature
         raise errors.InvalidRequestError(
             f"{subject}: the column {found} cannot become the input {spec}. {_requirement(signature)}. Numbers become "
             "numbers of their kind, or floats; a list has as many elements as the input needs. Name another column "
-            "with columns= (--columns), or load the values in such a type"
+            "with columns= (--columns), or load the values with a fitting type"
         )
     return fitted
 

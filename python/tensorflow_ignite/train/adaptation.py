@@ -61,8 +61,8 @@ def learn_from_any(layer: Any, rows: Any) -> None:
     """As :func:`tensorflow_ignite.train.adapt`."""
     if not callable(getattr(layer, "adapt", None)):
         raise InvalidRequestError(
-            f"{type(layer).__name__} cannot learn from rows. A layer that can has a method adapt, as Normalization, "
-            "Discretization, StringLookup, IntegerLookup, TextVectorization and FeatureSpace. Give such a layer"
+            f"{type(layer).__name__} cannot learn from rows. This needs a layer with a method adapt: Normalization, "
+            "Discretization, StringLookup, IntegerLookup, TextVectorization or FeatureSpace. Give one of these"
         )
     token = _is_for_all.set(True)
     try:
@@ -163,9 +163,9 @@ def _warn_of_own_adapt(here: Task, layer: Any) -> None:
     """A script's own `adapt` has called Keras' `adapt`: only the latter learns for all workers together."""
     if layer_state.has_own_adapt(layer) and here.num_workers > 1:
         _log.warning(
-            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get what the adapt of Keras learns. "
-            "What the layer reads from the rows by itself are those of this worker, and differs on each. If it "
-            "learns so, give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
+            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get the state that Keras' adapt "
+            "learns. If the layer also learns from the rows by itself, it learns from other rows on each worker. Then "
+            "give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
             layer_state.name_of(layer),
             type(layer).__name__,
         )

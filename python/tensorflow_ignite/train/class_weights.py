@@ -68,7 +68,7 @@ def _checked(class_weight: Any) -> dict[int, float]:
     if not numbers:
         raise InvalidRequestError(
             f"class_weight={class_weight!r} does not give weights to classes. It is a dict from the number of a class "
-            f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give such a dict. {_REMEDY}"
+            f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give a dict. {_REMEDY}"
         )
     return {int(key): float(weight) for key, weight in class_weight.items()}
 

@@ -26,7 +26,8 @@ SECONDS_TO_SAY = 10.0
 _NAME = "equal-state"
 _REMEDY = (
     "Give each worker the same: let a preprocessing layer learn by tfi.train.adapt(layer, rows), or by its adapt on a "
-    "tfi.dataset; make variables within strategy.scope(); set weights and vocabularies from what is equal everywhere"
+    "tfi.dataset; make variables within strategy.scope(); set weights and vocabularies from values that are equal on "
+    "all workers"
 )
 
 
@@ -133,7 +134,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
         raise TensorFlowIgniteError(
             f"the workers have different models: worker 0 has {counts[0]} layers and variables, "
             f"{_others(counts, lambda worker: f'worker {worker} has {counts[worker]}')}. Workers that train together "
-            "have the same model. Build it from what is the same on each of them"
+            "have the same model. Build it from values that are equal on all workers"
         )
     compared = list(parts)
     further = exchange(len(adapted))
@@ -159,7 +160,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
     if not differing:
         return
     raise TensorFlowIgniteError(
-        f"{compared[low].name} is not equal on all workers: that of worker 0 differs from that of "
+        f"{compared[low].name} is not equal on all workers: worker 0 differs from "
         f"{_others(differing, lambda worker: f'worker {worker}')}. All weights, vocabularies, means and boundaries are "
         f"compared before the first step, since with different ones each worker would train a model of its own. "
         f"{_REMEDY}"

@@ -49,8 +49,8 @@ class MetricStates:
         variables = model.metrics_variables
         if [tuple(variable.shape) for variable in variables] != [value.shape for value in self._values]:
             _log.warning(
-                "tensorflow_ignite: the logs of the epoch that goes on have the steps since the restart alone: the "
-                "metrics of %s are not those of the checkpoint, or it has made none before its first step",
+                "tensorflow_ignite: the logs of the resumed epoch have only the steps since the restart: the metrics "
+                "of %s differ from the metrics in the checkpoint, or it has made none before its first step",
                 type(model).__name__,
             )
             return

@@ -144,7 +144,9 @@ def busy(seconds: float) -> None:
         ValueError: It is no time of 0 or more seconds.
     """
     if not 0 <= seconds < float("inf"):
-        raise ValueError(f"seconds={seconds!r} is not a time. It is 0 or more seconds, and finite. Give such a number.")
+        raise ValueError(
+            f"seconds={seconds!r} is not a time. It is 0 or more seconds, and finite. Give another number."
+        )
     announce(seconds, force=True)
 
 

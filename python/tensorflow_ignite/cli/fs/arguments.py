@@ -70,7 +70,7 @@ class Locations:
             if not matches:
                 raise StoredFileNotFoundError(
                     f"nothing matches {location.url}. In a pattern * stands for any characters but a slash, ? for one, "
-                    "[ab] for one of these, ** for any number of directories. List what is there: "
+                    "[ab] for one of these, ** for any number of directories. List the directory: "
                     f"tensorflow-ignite fs ls {_directory_above(location).url}"
                 )
             found += matches
@@ -128,7 +128,7 @@ def _at_url(text: str) -> Location:
         ) from None
     except ValueError as error:
         raise CommandLineError(
-            f"{text!r} cannot be read: {error}. A URL is that of a file system which fsspec knows; paths of the "
+            f"{text!r} cannot be read: {error}. A URL begins with the scheme of a file system of fsspec; paths of the "
             "cluster begin with ignite:///. Write a URL with one of these schemes."
         ) from None
     except Exception as error:

@@ -96,7 +96,7 @@ def rm(
                 info = path.files.stat(path.path)
                 if info.kind == "directory" and not recursive:
                     raise StoredIsADirectoryError(
-                        f"{path.url} is a directory. Directories are removed only when that is asked for. Add -r."
+                        f"{path.url} is a directory. Directories are removed only with -r. Add -r."
                     )
                 chosen.append((path, info))
         except StoredFileNotFoundError:

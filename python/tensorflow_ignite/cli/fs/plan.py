@@ -145,9 +145,7 @@ def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool)
             plan.add_file(found, copy, copy.find())
             continue
         if not recursive:
-            raise StoredIsADirectoryError(
-                f"{source.url} is a directory. Directories are copied only when that is asked for. Add -r."
-            )
+            raise StoredIsADirectoryError(f"{source.url} is a directory. Directories are copied only with -r. Add -r.")
         if _are_same(copy, source, or_inside=True):
             raise InvalidRequestError(
                 f"{source.url} cannot be copied to {copy.url}, which is in it. "

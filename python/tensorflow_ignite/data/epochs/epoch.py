@@ -365,7 +365,7 @@ class _EpochPass:
         if arrived == rows:
             return
         difference = (
-            f"{arrived - rows} are left out, with which the next epoch begins"
+            f"{arrived - rows} are left out, and the next epoch begins with them"
             if arrived > rows
             else f"{rows - arrived} rows of weight 0 are added"
             if fill == PAD

@@ -86,7 +86,7 @@ class CsvOptions:
             )
             if of is None:
                 raise errors.InvalidRequestError(
-                    f"csv={{{name!r}: ...}} is no option of CSV files. They are those of pyarrow.csv: "
+                    f"csv={{{name!r}: ...}} is no option of CSV files. The options are pyarrow.csv's: "
                     f"{', '.join((*_READ, *_PARSE, *_CONVERT))}. Use one of them; schema= gives types"
                 )
             of[name] = value
@@ -98,7 +98,7 @@ class CsvOptions:
         except (TypeError, ValueError, LookupError, pa.ArrowException) as error:
             raise errors.InvalidRequestError(
                 f"csv={dict(options or {})!r} cannot be used: {error}. Each option has a value that pyarrow.csv takes. "
-                "Give such a value"
+                "Give one of these values"
             ) from error
         return found
 
@@ -477,7 +477,7 @@ def _not_of_type(
             break
     return errors.InvalidRequestError(
         f"{shown(paths)} cannot be read as csv: {text!r}{where} is no {kind}, which column {name!r} is by the begin "
-        f"of the first file, or by schema=. A column has one type.{hint} Give one that fits all rows, schema={{"
+        f"of the first file, or by schema=. A column has one type.{hint} Give a type that fits all rows, schema={{"
         f"{name!r}: {better!r}}} (--schema {name}={better}), or repair the line"
     )
 

@@ -218,9 +218,9 @@ def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
                 fields[at], of_path[field.name] = other.with_nullable(is_nullable), path
             else:
                 raise errors.InvalidRequestError(
-                    f"column {field.name!r} of {path} is of type {other.type}, and that of {of_path[field.name]} of "
-                    f"type {field.type}. Files that are loaded together have the same types, or one type that has all "
-                    f"values of the others. Give a type for all files, schema={{{field.name!r}: ...}} (--schema "
+                    f"column {field.name!r} is of type {other.type} in {path}, and of type {field.type} in "
+                    f"{of_path[field.name]}. Files that are loaded together have the same types, or one type that has "
+                    f"all values of the others. Give a type for all files, schema={{{field.name!r}: ...}} (--schema "
                     f"{field.name}=TYPE), or load the files separately"
                 )
     return pa.schema(fields)
@@ -282,7 +282,7 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
                 raise _unlike(path, other.names, header.names)
             if other.lines != header.lines:
                 raise errors.InvalidRequestError(
-                    f"the names of {path!r} end in line {other.lines}, and those of the first file in line "
+                    f"the names of {path!r} end in line {other.lines}, and the names of the first file in line "
                     f"{header.lines}. Files that are loaded together have as many lines before their rows. Load them "
                     "separately, the second with if_exists='append'"
                 )

@@ -77,7 +77,7 @@ def _feature(tf: Any, path: str, name: str, kind: pa.DataType | None) -> Any:
     else:
         raise errors.InvalidRequestError(
             f"column {name!r} of {path} has the type {kind}. A feature of a tf.train.Example has integers, floats, "
-            f"text or bytes, one or a list of them. Give such a type, for example schema={{{name!r}: 'int64'}}"
+            f"text or bytes, one or a list of them. Give one of these types, for example schema={{{name!r}: 'int64'}}"
         )
     return tf.io.RaggedFeature(dtype) if size is None else tf.io.FixedLenFeature(size, dtype)
 

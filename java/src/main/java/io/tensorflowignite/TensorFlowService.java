@@ -568,7 +568,7 @@ public final class TensorFlowService
   private static IllegalArgumentException invalid(String property, Object value, String rule) {
     return new IllegalArgumentException(
         String.format(
-            "TensorFlowService.%s is %s. %s. Set %1$s to such a value in the configuration.",
+            "TensorFlowService.%s is %s. %s. Set %1$s to another value in the configuration.",
             property, value, rule));
   }
 }

@@ -83,12 +83,12 @@ final class JobValidator {
     check(
         !spec.getScript().isEmpty(),
         ERROR_CODE_INVALID_REQUEST,
-        "script is not set. It is a path inside the code archive. Set script to such a path.");
+        "script is not set. It is a path inside the code archive. Set script to a path.");
     JobTextRules.check(spec);
     check(
         spec.getReadRate().isEmpty() || ReadRate.parse(spec.getReadRate()).isPresent(),
         ERROR_CODE_INVALID_REQUEST,
-        "read_rate is '%s'. A read rate is %s. Set read_rate to such a rate, or leave it out.",
+        "read_rate is '%s'. A read rate is %s. Set read_rate to a rate, or leave it out.",
         spec.getReadRate(),
         ReadRate.RULE);
     check(

@@ -489,8 +489,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       throw TensorFlowIgniteException.of(
           ERROR_CODE_JOB_UNREADABLE,
           "Job %1$s is not removed: a node of a later version has written its row, with values that"
-              + " node %2$s does not know. Such a job belongs to the nodes of that version. Remove"
-              + " it through one of them, or in any case: tensorflow-ignite rm --force %1$s",
+              + " node %2$s does not know. The job belongs to the nodes of that version. Remove it"
+              + " through one of them, or in any case: tensorflow-ignite rm --force %1$s",
           job.getId(),
           MessageText.shortId(nodeId));
     }
@@ -650,7 +650,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     if (!isReadable(job)) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_JOB_UNREADABLE,
-          "Job %1$s cannot be used: %2$s. Nothing of such a job is started, and its tasks are"
+          "Job %1$s cannot be used: %2$s. Nothing of the job is started, and its tasks are"
               + " stopped. Remove it with its output and files: tensorflow-ignite rm --force %1$s",
           job.getId(),
           job.getCause());

@@ -245,7 +245,7 @@ final class NodeCalls implements AutoCloseable {
       }
       return outcome.getResponse();
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException("another node has answered what is no PredictOutcome", e);
+      throw new IllegalStateException("the answer of another node is no PredictOutcome", e);
     }
   }
 

@@ -287,7 +287,7 @@ public final class Predictor implements AutoCloseable {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "'%.200s' names no model. A model is NAME or NAME:VERSION, such as digits and digits:3."
-              + " Use such a name.",
+              + " Use a name of this form.",
           model);
     }
     return reference;

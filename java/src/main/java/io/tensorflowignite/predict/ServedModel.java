@@ -167,7 +167,7 @@ final class ServedModel {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_LIMIT_EXCEEDED,
             "A request of %d rows and %d bytes for the model %s is refused: %d rows wait for it on"
-                + " this node. The largest number of rows that wait is that of the deployment"
+                + " this node. The deployment limits the number of rows that wait"
                 + " (max_waiting_rows), and together they take at most a %dth of the heap. Send"
                 + " fewer requests at a time, or deploy more replicas.",
             rows,
@@ -421,9 +421,9 @@ final class ServedModel {
       case RESOURCE_EXHAUSTED:
         return TensorFlowIgniteException.of(
             ERROR_CODE_LIMIT_EXCEEDED,
-            "The model %s has not enough memory for the request or its answer: %s. Its process has"
-                + " that of the deployment (memory), and an answer at most a %dth of the heap of a"
-                + " node. Send fewer rows at a time, or raise it.",
+            "The model %s has not enough memory for the request or its answer: %s. The deployment"
+                + " limits the memory of its process (memory), and an answer has at most a %dth of"
+                + " the heap of a node. Send fewer rows at a time, or raise the limit.",
             name(),
             text,
             HEAP_DIVISOR);

@@ -90,8 +90,8 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
           limitExceeded(
               String.format(
                   "This node has %,d running calls of %s. All calls together are at most %,d, and"
-                      + " those of one method at most as many as are free. Try again later, or call"
-                      + " another node.",
+                      + " the calls of one method at most as many as the free ones. Try again"
+                      + " later, or call another node.",
                   count(method).get(), method, MAX_CALLS)));
     }
     boolean started = false;

@@ -135,7 +135,7 @@ public final class Temporals {
     return new MismatchException(
         "is "
             + day
-            + ", a day that only the Julian calendar has; Arrow has those of the Gregorian"
+            + ", a day that only the Julian calendar has; Arrow has the days of the Gregorian"
             + " calendar");
   }
 

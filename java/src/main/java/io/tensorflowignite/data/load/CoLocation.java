@@ -159,7 +159,7 @@ final class CoLocation {
     if (!differing.isEmpty()) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_ROW_MISMATCH,
-          "the rows of cache %s are not where those of cache %s are: these differ: %s. Both need"
+          "the caches %s and %s have their rows on different nodes: these differ: %s. Both need"
               + " the same keys, affinity and nodes, so that equal keys are on the"
               + " same node. Choose the name of a cache that does not exist, which is made so",
           existing.getName(),

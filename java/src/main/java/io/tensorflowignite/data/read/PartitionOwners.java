@@ -139,8 +139,8 @@ public final class PartitionOwners {
         ERROR_CODE_PARTITION_NOT_LOCAL,
         String.format(
             "partition %d of the REPLICATED cache %s is not on node %s yet; a SELECT needs all rows"
-                + " of such a cache on each node; try again when the cluster has rebalanced, or"
-                + " create the cache without a node filter",
+                + " of a REPLICATED cache on each node; try again when the cluster has rebalanced,"
+                + " or create the cache without a node filter",
             partition, cache, localNode),
         cause);
   }
@@ -165,7 +165,7 @@ public final class PartitionOwners {
       if (System.nanoTime() > deadline) {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_PARTITION_NOT_LOCAL,
-            "partition %d of cache %s is on another node than that of cache %s; a SELECT over both"
+            "partition %d of cache %s is on another node than in cache %s; a SELECT over both"
                 + " is answered by the owner of both, and a request waits %d s for that; try again"
                 + " when the cluster has rebalanced",
             different.get(),

@@ -44,8 +44,8 @@ final class FromRules {
       throw SqlErrors.invalid(
           text + " reads from " + SqlErrors.shown(from),
           String.format(
-              "the first table of a SELECT is that of its cache %s, which is %s, and others are"
-                  + " joined to it; write FROM %s",
+              "the first table of a SELECT is the table of its cache %s, which is %s, and others"
+                  + " are joined to it; write FROM %s",
               main.cache(), main, main));
     }
     scope.addFirst(SqlTable.resolveName(alias), main);
@@ -63,7 +63,7 @@ final class FromRules {
           text + " reads more than " + MAX_TABLES + " tables",
           "a node tries the rows of one table for each row of another, so a statement has at most "
               + MAX_TABLES
-              + ", with those of subqueries; read fewer, or load their join into a cache");
+              + ", including tables of subqueries; read fewer, or load their join into a cache");
     }
     from.setName(SqlTable.quote(found.name()));
     from.setSchemaName(SqlTable.quote(found.schema()));

@@ -42,8 +42,8 @@ final class OtherTables {
             String.format(
                 "%s has a list IN (SELECT ...) of %s, which has %,d rows", text, table, values),
             String.format(
-                "a node holds the values of such a list on its heap, and with this heap has room"
-                    + " for %,d; write EXISTS (SELECT 1 FROM ... WHERE ...), or join the table",
+                "a node holds the values of the list on its heap, which has room for %,d; write"
+                    + " EXISTS (SELECT 1 FROM ... WHERE ...), or join the table",
                 maxHeld));
       }
     }

@@ -97,7 +97,7 @@ public final class ReadPlan {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "%d bytes or %d rows in a second are no rate of reading; read_rate has numbers above 0,"
-              + " or 0 for no limit; choose such a rate",
+              + " or 0 for no limit; choose one of these",
           limit().getBytesPerSecond(),
           limit().getRowsPerSecond());
     }

@@ -33,7 +33,7 @@ final class NodePeerVerifier implements SslSocketAndEnginePeerVerifier {
           "The certificate "
               + peer.getSubjectX500Principal()
               + " is for clients only. A node's certificate has the extended key usage serverAuth"
-              + " and clientAuth. Sign such a certificate for the node.");
+              + " and clientAuth. Sign a certificate for the node with both.");
     }
   }
 }
