@@ -19,7 +19,7 @@ Quorum = Literal["majority", "none"]
 
 @dataclass(frozen=True)
 class Strategy(Value):
-    """Who runs the script, and which roles the job has; each kind has a subclass with the options that it has.
+    """Which tasks run the script, and which roles the job has. Each kind has a subclass with its options.
 
     Attributes:
         kind: The kind of the job, see `tensorflow_ignite.kinds`.
@@ -28,7 +28,7 @@ class Strategy(Value):
             nodes that have all of them; empty: on the nodes of the workers.
         roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
             TF_CONFIG, with their numbers.
-        chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+        chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
     """
 
     kind: JobKind = DEFAULT_KIND
@@ -45,7 +45,7 @@ class MultiWorkerMirrored(Strategy):
         """Describes it.
 
         Args:
-            chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+            chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
         """
         super().__init__("multi-worker-mirrored", chief=chief)
 
@@ -97,7 +97,7 @@ class Custom(Strategy):
         Args:
             roles: Further tasks that run the script too, and read no partitions: their roles, as in TF_CONFIG, with
                 their numbers, together at most 100.
-            chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+            chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
         """
         super().__init__("custom", roles=roles or {}, chief=chief)
 

@@ -81,7 +81,7 @@ def environment(
     thread_count: int | None = None,
     gpus: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs.
+    """Merges variables: inherited from the agent, the service's, the user's, and last the variables of every task.
 
     Args:
         request: The task.
@@ -93,7 +93,7 @@ def environment(
         temporary: Its directory for temporary files.
         agents: The environment of the agent.
         thread_count: Threads of TensorFlow, unless one of these sources sets them; None: TensorFlow's own default.
-        gpus: Ids of the GPUs that are assigned to the task; it sees no others.
+        gpus: Ids of the GPUs that are assigned to the task; other GPUs are hidden from it.
     """
     env = inherited(agents, request.inherited_env)
     # TensorFlow's C++ prints its lines only on request: what matters becomes an exception, and of every worker that

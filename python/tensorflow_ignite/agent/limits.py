@@ -1,4 +1,4 @@
-"""Limits of a task's resources: those that the kernel enforces, those that the agent enforces, and their messages."""
+"""Limits of a task's resources: limits that the kernel enforces, limits that the agent enforces, and their messages."""
 
 import asyncio
 import re

@@ -26,7 +26,7 @@ class PackagesError(Exception):
 
 
 class Packages:
-    """What a job needs in addition to its interpreter, and the environment that has it."""
+    """The packages that a job needs in addition to its interpreter, and the environment with them."""
 
     def __init__(self, spec: job_pb2.JobSpec, code: Path, directory: Path) -> None:
         """Reads the request.

@@ -138,7 +138,7 @@ def _read(given: dict[str, str | None], addresses: Sequence[str], password: Call
 
 
 def _fallback(profile: str | None, addresses: Sequence[str]) -> dict[str, Any]:
-    """What a profile or the environment gives, where the other options give nothing."""
+    """The credentials of a profile or of the environment, for parts that the options do not give."""
     from tensorflow_ignite.net.credentials import environment_fields
     from tensorflow_ignite.net.profile import load
 

@@ -275,7 +275,7 @@ class JobHandle:
         return self.wait(timeout, raise_on_failure=False) if wait else self._status
 
     def accept_quorum(self) -> tuple[Node, ...]:
-        """Lets the job go on without the nodes that are missing now, although the others are no majority.
+        """Lets the job continue without the nodes that are missing now, although the remaining nodes are no majority.
 
         Call this only if no task of the job runs on the missing nodes: they are permanently off. From now on, the job's
         nodes are the nodes of the cluster that answers. After a cut of the network, the other side may still train.

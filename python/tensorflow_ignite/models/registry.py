@@ -145,13 +145,13 @@ class Models:
         return self.label(version.reference, label) if label else version
 
     def export(self, name: str, model: Path, job: str, attempt: int) -> None:
-        """Writes a model that becomes a version when its job succeeds; `ExportedModels` in Java makes it one.
+        """Writes a model. When its job succeeds, `ExportedModels` in Java makes it a version.
 
         Args:
             name: Name of the model.
             model: A SavedModel of this machine.
-            job: Id of the job; what it has exported under this name before is replaced.
-            attempt: The attempt of the job; the model becomes a version only if it is the one that succeeds.
+            job: Id of the job; an earlier export of the job under this name is replaced.
+            attempt: The attempt of the job; the model becomes a version only if this attempt succeeds.
 
         Raises:
             ModelUnusableError: The model cannot be read, or its inputs are not known.

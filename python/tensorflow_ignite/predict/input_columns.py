@@ -44,8 +44,8 @@ def input_columns(
     """Chooses a column for each input: by name; for a model with one input, the only column that fits.
 
     Args:
-        signature: What the model takes.
-        schema: The columns of the cache, with those that the caller names.
+        signature: The inputs of the model.
+        schema: The columns of the cache, including the columns that the caller names.
         columns: The columns that the caller names for the model; empty: all of the cache may be.
         keep: The columns that the caller keeps.
         subject: Names model and cache in error texts, such as "model digits:3 and cache 'images'".

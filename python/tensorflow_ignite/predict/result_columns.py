@@ -1,4 +1,4 @@
-"""The columns of the results: the key, the kept columns, what was predicted, by which version, and when."""
+"""The columns of the results: the key, the kept columns, the predictions, the version, and the time."""
 
 from __future__ import annotations
 

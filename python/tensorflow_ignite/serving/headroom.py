@@ -14,7 +14,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Headroom:
-    """What a process with a limit of memory had for its requests when it began to serve, and what it has kept since."""
+    """The memory that a limited process had for requests when it began to serve, and the memory it has kept since."""
 
     def __init__(self) -> None:
         """Measures now."""

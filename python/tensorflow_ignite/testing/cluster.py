@@ -415,7 +415,7 @@ class LocalCluster:
     def _stop_all(self) -> list[str]:
         """Stops all nodes together; returns what went wrong."""
         running = self.nodes
-        # A suspended node that has left the topology of the others ends itself with an error when it resumes.
+        # If the other nodes have removed a suspended node from the topology, it ends with an error when it resumes.
         excused = {node.name for node in running if node.suspended or not node.ready}
         self._stop([node for node in running if node.ready])
         for node in running:

@@ -93,7 +93,7 @@ def correct_layer(module: ModuleType, name: str) -> None:
 
 
 def correct_feature_space(module: ModuleType) -> None:
-    """Makes ``adapt`` of a FeatureSpace look at the rows of all workers; its layers learn one by one, as any other.
+    """Makes ``adapt`` of a FeatureSpace use the rows of all workers; its layers learn one by one, like other layers.
 
     Args:
         module: The module of Keras 3 or tf_keras that has it; the package calls this once for each.
@@ -314,10 +314,10 @@ def _learn(
     arguments: Sequence[Any],
     named: dict[str, Any],
 ) -> Any:
-    """What a copy of the layer learns from all rows.
+    """The state that a copy of the layer learns from all rows.
 
-    It learns in a thread of its own, outside of the scope of a strategy: there workers make each variable together, and
-    the others do not learn.
+    The copy learns in a thread of its own, outside of the scope of a strategy: in the scope, all workers make each
+    variable together, but the other workers do not learn.
     """
     states: list[Any] = []
     errors: list[BaseException] = []
@@ -363,7 +363,7 @@ def _reporting(here: Task, failure: AdaptedFile, identity: _Identity, number: in
 
 
 def _await_first_worker(here: Task, file: AdaptedFile, failure: AdaptedFile, identity: _Identity, number: int) -> Any:
-    """On the other workers: what the first one has learned."""
+    """On the other workers: the state that the first worker has learned."""
     with _waiting(here, identity, announces=False) as pause:
         agreement.exchange(_name(_BEGINS), number, identity.number, pause)
     with _waiting(here, identity, announces=True) as pause:

@@ -1,4 +1,4 @@
-"""The function by which a script lets a layer learn from rows; the first call imports what it needs."""
+"""The function that lets a layer of a script learn from rows; the first call imports what it needs."""
 
 from __future__ import annotations
 

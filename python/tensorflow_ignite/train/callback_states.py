@@ -31,7 +31,7 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
 }
 # Attributes that `fit` or a strategy gives to callbacks, which are not their state.
 _OF_CALLBACKS = frozenset({"validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"})
-#: An attribute of the class whose objects save the states of the others.
+#: An attribute of CheckpointCallback, whose objects save the states of other callbacks.
 SAVES_STATES = "_tensorflow_ignite_saves_states"
 
 
@@ -110,7 +110,7 @@ class CallbackStates:
         self._restored = b""
 
     def take(self, callbacks: Iterable[Any], model: Any) -> None:
-        """Takes the callbacks whose state is saved from now on, and names those whose state nobody knows.
+        """Takes the callbacks whose state is saved from now on; logs the callbacks whose state cannot be saved.
 
         Raises:
             InvalidRequestError: A state cannot be saved.

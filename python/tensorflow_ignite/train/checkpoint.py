@@ -89,7 +89,7 @@ class TrainCheckpoint:
         resumed_from_step: The step of the restored checkpoint; 0 if there was none.
         saved_step: The step of the newest checkpoint, saved or restored; 0 if there is none.
         strategy: The strategy of the variables.
-        planned_end: For `CheckpointCallback`: whether the job asks for a checkpoint after which this process ends.
+        planned_end: For `CheckpointCallback`: whether the job requests a last checkpoint before this process ends.
     """
 
     def __init__(

@@ -78,11 +78,11 @@ def correct_tf_keras(data_adapter: ModuleType) -> None:
 
     It multiplies both, but fails where the number of rows of a batch is not known.
 
-    Its data handler for the other strategies gives each row the weight of its class; the one for parameter servers has
-    no such step. The correction adds it before the dataset goes to the workers.
+    The data handler of tf_keras for other strategies gives each row the weight of its class; the data handler for
+    parameter servers does not. The correction does it before the dataset goes to the workers.
 
     Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
     """
     kind: Any = getattr(data_adapter, "_ClusterCoordinatorDataHandler", None)
     weigh: Any = getattr(data_adapter, "_make_class_weight_map_fn", None)

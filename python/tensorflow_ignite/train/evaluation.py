@@ -79,7 +79,7 @@ def _restored(directory: str | None, trackables: dict[str, Any]) -> Iterator[tup
     left_out: set[str] = set()
     with connect(here.node_address) if here.in_job else contextlib.nullcontext() as client:
         while True:
-            # Asked before the directory is listed: what was saved until then is in the list.
+            # Read before the directory is listed: the list then has all checkpoints that were saved until now.
             is_last = client is None or _has_ended(client, here)
             if rounds and tf.io.gfile.isdir(rounds):
                 found = rounds

@@ -170,10 +170,10 @@ def correct_keras3(trainer: ModuleType) -> None:
 
 
 def correct_fit_of_tf_keras(training: ModuleType) -> None:
-    """Makes ``fit`` of Keras 2, in the package tf_keras, note what it reads.
+    """Makes ``fit`` of Keras 2, in the package tf_keras, note its input.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     model: Any = training.Model
     model.fit = _noted(model.fit)

@@ -70,7 +70,7 @@ def _build(layer: _Layer, shape: list[int | None] | None) -> None:
 
 
 def note_arguments(kind: Any) -> None:
-    """Lets layers of a script's classes know their arguments, of which ``get_config`` may leave some out.
+    """Lets layers of a script's classes keep their arguments: ``get_config`` may leave some out.
 
     Args:
         kind: The class of Keras from which they inherit.
@@ -146,7 +146,7 @@ def digest(layer: _Layer) -> bytes:
 
 
 def _options(layer: _Layer) -> dict[str, Any]:
-    """What the script has set, without what the layer has learned."""
+    """The settings of the script, without the state that the layer has learned."""
     config = dict(layer.get_config())
     for name in ("vocabulary_size", "batch_input_shape"):
         config.pop(name, None)
@@ -167,7 +167,7 @@ class _Kind(Protocol):
 
 
 class _OwnMethods:
-    """Of a layer that has them; what a layer learns that inherits from one of Keras comes first."""
+    """The methods of a layer that has them; if its class inherits from a layer of Keras, Keras' state comes first."""
 
     def __init__(self, of_keras: _Kind | None) -> None:
         self._of_keras = of_keras

@@ -288,7 +288,7 @@ class _Writer:
         self._pending = None
 
     def _text(self, progress: job_pb2.Progress) -> str:
-        """A report in JSON, whose characters are ASCII, without the metrics for which there is no room."""
+        """A report in JSON, in ASCII, without metrics that exceed the size of a report."""
         text = json_format.MessageToJson(progress, indent=None)
         if len(text) <= MAX_BYTES:
             return text

@@ -1,8 +1,8 @@
-"""What a script does to rows before a layer learns from them, as a text that is equal in each process of the script.
+"""The steps from a cache's rows to the rows of a layer, as a text that is equal in each process of a script.
 
-It has the methods of tf.data that choose or change rows, with their numbers, and the functions of ``map`` and
-``filter``: their operations, and from which columns these compute. It has no floats, texts and captured tensors: two
-functions that differ in these alone have the same text.
+The text has the methods of tf.data that choose or change rows, with their numbers, and the functions of ``map`` and
+``filter``: their operations and their columns. It has no floats, texts and captured tensors: two functions that differ
+only in these have the same text.
 """
 
 from __future__ import annotations

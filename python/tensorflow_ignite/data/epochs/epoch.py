@@ -105,10 +105,10 @@ class Resumption:
     """Rows of an epoch that earlier processes have used.
 
     Attributes:
-        rows: Number of rows that this worker has had, those that fill an epoch among them.
-        filled: Number of those that filled it.
-        used: The rows that all workers have had, without those that fill; empty: rows are not identified, and the first
-            ``rows`` are those.
+        rows: Number of rows that this worker has used, including rows that fill an epoch.
+        filled: Number of these rows that fill the epoch.
+        used: The rows that all workers have used, without rows that fill. Empty: rows are not identified, and the first
+            ``rows`` rows have been used.
     """
 
     rows: int

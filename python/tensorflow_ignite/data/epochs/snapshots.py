@@ -25,13 +25,13 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All batches of one pass, in its order, and what has changed since.
+    """All batches of one pass, in its order, and the changes since.
 
     Attributes:
         batches: The batches.
         epoch: Number of the epoch in whose order the batches are.
         plan: An object of the caller, which belongs to the pass.
-        positions: What has been read of each partition; empty: the snapshot cannot be refreshed.
+        positions: The position of each partition that was read; empty: the snapshot cannot be refreshed.
     """
 
     batches: tuple[RowBatch, ...]

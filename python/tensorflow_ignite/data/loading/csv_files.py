@@ -270,7 +270,7 @@ class Numbers:
         Args:
             inferred: The schema that Arrow has found.
             requested: Columns whose type the caller gives.
-            options: Of the files.
+            options: Options of the files.
         """
         self.names = {
             found.name for found in inferred if found.name not in requested and found.type in (pa.int64(), pa.float64())

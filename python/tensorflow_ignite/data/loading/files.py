@@ -202,7 +202,7 @@ def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
     """The columns of the first file, each with a type that has the values of all files.
 
     Raises:
-        InvalidRequestError: Two files have types of which neither has the values of the other.
+        InvalidRequestError: Two files have different types, and neither type has all values of the other.
     """
     (first, found), *others = schemas.items()
     fields, of_path = list(found), dict.fromkeys(found.names, first)

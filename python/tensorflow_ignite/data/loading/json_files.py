@@ -203,10 +203,10 @@ class _ReadNumbers:
         return content
 
     def check(self, schema: pa.Schema) -> None:
-        """Looks at what has been read since the last call.
+        """Searches the text that has been read since the last call for numbers that lose digits.
 
         Args:
-            schema: Of the rows: only its floating-point numbers lose digits.
+            schema: The schema of the rows: only its floating-point numbers lose digits.
         """
         names = "|".join(sorted(re.escape(json.dumps(name, ensure_ascii=False)) for name in _floating(schema)))
         pattern = re.compile(rf"({names})\s*:\s*(-?\d{{16,300}})(?=[\s,}}])".encode())

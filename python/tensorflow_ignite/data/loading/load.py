@@ -42,7 +42,7 @@ class LoadSummary:
         bytes: Size of the rows as Arrow columns.
         seconds: Duration of the load.
         schema: The columns as they are stored, the key among them.
-        notes: By column, what the caller should know of it, such as a name that has been changed.
+        notes: By column, a note for the caller, such as a changed name.
     """
 
     rows: int

@@ -82,10 +82,10 @@ class Description:
 def describe(
     address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None, *, is_repeated: bool = True
 ) -> Description:
-    """Asks the node at ``address`` for the schema, the number of rows and the nodes that send them.
+    """Requests from the node at ``address`` the schema, the number of rows and the nodes that send them.
 
-    A connection that breaks is opened again, for a minute: a node whose processors are all busy may be silent so long
-    that gRPC gives it up. A node that refuses the connection is not asked again.
+    A connection that breaks is opened again, for 60 s: a node whose processors are all busy may be silent longer than
+    gRPC waits. A node that refuses the connection is not called again.
 
     Args:
         address: ``host:port`` of the node.

@@ -16,7 +16,7 @@ final class CodeUploads {
   static final int MAX_UPLOADS = 32;
   private static final int SILENT_S = 10;
 
-  /** An upload, as seen by the others. */
+  /** The parts of an upload that other uploads use. */
   interface Upload {
     /** When its last message arrived, in nanoseconds of the node's clock. */
     long lastMessageAt();

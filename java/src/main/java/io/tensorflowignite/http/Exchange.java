@@ -27,8 +27,8 @@ final class Exchange implements ServingApi.Memory {
   private static final long RECEIVE_MS = 60_000;
 
   /**
-   * A connection whose request was refused is closed if the client sends nothing for this time;
-   * what it sends is dropped.
+   * After a refused request, received bytes are dropped, and the connection is closed if the client
+   * sends nothing for this time.
    */
   static final long LINGER_MS = 5_000;
 
@@ -164,7 +164,7 @@ final class Exchange implements ServingApi.Memory {
     request.resume();
   }
 
-  /** Ends a connection whose client goes on sending the request that has been answered. */
+  /** Ends a connection whose client still sends the request that has been answered. */
   private void closeWhenSilent(long checks, long before) {
     linger =
         vertx.setTimer(

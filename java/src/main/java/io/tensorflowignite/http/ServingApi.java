@@ -90,8 +90,8 @@ final class ServingApi {
   /**
    * Answers a request with a body; fails with a status of gRPC.
    *
-   * @param metadata of the model: its version is the one that answers
-   * @param memory for what the body and the answer become
+   * @param metadata the model's; its version answers
+   * @param memory for the values of the body and of the answer
    */
   ListenableFuture<HttpAnswer> answer(
       ServingPath path,

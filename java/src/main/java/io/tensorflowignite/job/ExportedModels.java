@@ -52,9 +52,9 @@ public final class ExportedModels implements AutoCloseable {
   }
 
   /**
-   * Carries out what the end of a job means for its models.
+   * Makes versions of the models of a job that has succeeded; removes the models of other jobs.
    *
-   * @param job the job in its final state, before others see it
+   * @param job the job in its final state, before this state is stored
    */
   void settle(Job job) {
     for (FileInfo marker : files.list(JobPaths.exports(job.getId()))) {

@@ -60,8 +60,8 @@ final class NodeCalls implements AutoCloseable {
   private static final Duration MAX_BUSY_PAUSE = Duration.ofMillis(40);
 
   /**
-   * What a call between nodes has beyond the deadline, which the other node keeps: by Ignite's
-   * clock, which may be late, a call of short time would be over before it begins.
+   * The time that a call between nodes has beyond the deadline. The other node keeps the deadline
+   * itself; Ignite's clock, which may be late, would end a short call before it begins.
    */
   private static final long MARGIN_MS = 1_000;
 

@@ -65,7 +65,7 @@ public final class NodeTable implements AutoCloseable {
     return all;
   }
 
-  /** Whether this node has all rows; a node that has joined gets them from the others. */
+  /** Whether this node has all rows; after its join, a node receives them from other nodes. */
   public boolean isWhole() {
     return rows.areWhole();
   }

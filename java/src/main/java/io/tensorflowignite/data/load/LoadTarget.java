@@ -372,7 +372,7 @@ final class LoadTarget {
     return entity;
   }
 
-  /** The column by which SQL names keys that are no objects; empty: it has none but _key. */
+  /** The name of the key in SQL, if keys are no objects; empty: SQL has only _key. */
   private static Optional<String> keyName(LoadPlan plan, Optional<CoLocation> like) {
     if (like.isPresent()) {
       // A column of the rows may have that name.

@@ -338,8 +338,9 @@ public final class JobObserver {
   }
 
   /**
-   * When a task fails, the others lose their connections to it, and the clocks of their nodes may
-   * differ: so an error that has no such reason is the cause.
+   * When a task fails, the other tasks lose their connections to it. The clocks of their nodes may
+   * differ, so the order of the errors is not known: an error that is no lost connection is the
+   * cause.
    */
   private Optional<JobEvent> crash() {
     Optional<Task> failed =
@@ -412,7 +413,7 @@ public final class JobObserver {
         error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
   }
 
-  /** The finished workers for which a task may have waited in vain, or whose end it has noticed. */
+  /** The finished workers that a task may have waited for: it stalled, or lost its connections. */
   private String finishedBefore(Task failed) {
     String finished =
         tasks().stream()

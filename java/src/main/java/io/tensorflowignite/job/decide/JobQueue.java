@@ -31,13 +31,13 @@ import java.util.function.Function;
  * at some time. A job that waits for room reserves the nodes that it needs: jobs of later ranks get
  * only the rest. A job that waits for the quota of its owner reserves no node, and later jobs of
  * the same owner wait behind it. A job that needs more than a node has, or than a quota allows, is
- * admitted when nothing else is there.
+ * admitted when no other job has tasks there, or counts for the quota.
  *
- * <p>A job with one process runs on one of several nodes: on the node that has room for it and the
- * fewest tasks; of equal nodes on the last that joined, since a restart of all nodes, one after the
- * other, reaches it last. It keeps its node while that may run it. The first of such jobs that
- * waits reserves all nodes that may run it, since nobody knows which one has room first; the others
- * reserve one each.
+ * <p>A job with one process runs on the node that has room for it and the fewest tasks. Of equal
+ * nodes it takes the last that joined, since a rolling restart of all nodes reaches this node last.
+ * It keeps its node while the node may run it. The first waiting job with one process reserves all
+ * nodes that may run it, since it is not known which node has room first. Each later job with one
+ * process reserves one node.
  */
 public final class JobQueue {
 

@@ -39,7 +39,7 @@ final class TerminationProof {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** What a job waits for whose attempt has ended, and what to do when that takes too long. */
+  /** What a job waits for after the end of an attempt, and the remedy if it takes too long. */
   static String waitingFor(Job job, Observation observation) {
     Set<String> nodes = unprovenNodes(job, observation);
     String proof = "proof that its tasks have terminated: ";
