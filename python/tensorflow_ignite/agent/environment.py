@@ -103,7 +103,7 @@ def environment(
     env.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     env["PYTHONUNBUFFERED"] = "1"
-    # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
+    # A stalled task is ended by SIGABRT: Python then writes the stacks of its threads into the output.
     env["PYTHONFAULTHANDLER"] = "1"
     # A killed TensorFlow leaves files there, which are removed with the attempt.
     env["TMPDIR"] = str(temporary)

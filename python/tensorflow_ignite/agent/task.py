@@ -137,7 +137,7 @@ class Task:
             return
         self._killer = killer
         self._ending = self._ending or ending
-        # Before the first signal, so that the task knows who sends it.
+        # Before the first signal, so that the task knows that its agent sends it.
         self.command.stop()
 
     async def live(self) -> None:

@@ -413,7 +413,7 @@ def _walk(folder: Path, root: Path, prefix: str, above: tuple[Path, ...]) -> Ite
             path = _follow(path, root, name)
         if path.is_dir():
             if (path / "pyvenv.cfg").is_file():
-                # A virtual environment, of whatever name.
+                # A virtual environment, of any name.
                 continue
             real = path.resolve()
             if real in above:

@@ -54,7 +54,7 @@ def directory(path: str) -> str:
 
 
 def evaluator_script(script: str, files: Sequence[str]) -> None:
-    """Checks that the files of the code have the script of the evaluator, if it is one of its own."""
+    """Checks that the evaluator's own script, if it has one, is among the files of the code."""
     if script and posixpath.normpath(script) not in files:
         some = ", ".join(files[:10]) + (", …" if len(files) > 10 else "")
         raise CodeNotFoundError(

@@ -104,7 +104,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
         # The script of the job ends by itself, also if this process is killed; it waits longer for a first connection.
         with contextlib.suppress(TensorFlowIgniteError):
             job = handle.refresh()
-            # After the failure of a node the job starts servers again, which nobody uses.
+            # After the failure of a node the job starts servers again, but no client uses them.
             if not job.is_over and (not attempt or attempt != job.attempt.number):
                 handle.stop(wait=False)
             if not job.is_over:

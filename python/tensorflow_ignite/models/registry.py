@@ -159,7 +159,7 @@ class Models:
         reference = ModelReference(check_name(name))
         exported = f"{reference.directory}/.exported-{job}"
         directory = self._written(reference, model, None, job)[0]
-        # First, so that a task that is killed leaves nothing of which its job does not know.
+        # First, so that a killed task leaves no file that its job does not know.
         with self._files.open_writer(f"/jobs/{job}/exports/{name}", parents=True) as marker:
             marker.write(str(attempt).encode())
         self._discard(exported)
@@ -419,7 +419,7 @@ class Models:
         while True:
             newest = self._newest(reference.name) or 0
             entries = [*self._entries(reference.directory), *self._entries(f"{reference.directory}/.removed")]
-            # Whatever has the name of a number takes it.
+            # Any file whose name is a number takes this number.
             number = max((int(info.name) for info in entries if _is_number(info.name)), default=0) + 1
             if after is not None and newest != after:
                 raise StoredFileExistsError(

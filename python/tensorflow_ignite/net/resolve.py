@@ -29,7 +29,7 @@ from tensorflow_ignite.net.credentials import (
 )
 
 SECONDS_TO_CONNECT = 5.0
-#: The credentials of a client process outside the cluster, and the node for which they are.
+#: The credentials of a client process outside the cluster, and their node.
 _adopted: tuple[Credentials, str] | None = None
 _HOST_VARIABLE, _PORT_VARIABLE = "IGNITE_DATASET_HOST", "IGNITE_DATASET_PORT"
 

@@ -1,4 +1,4 @@
-"""Warnings of nodes: what a caller has to know of the cluster, in a header of every answer of a node.
+"""Warnings of nodes about the cluster, in a header of every answer.
 
 A node in the minority of a cut cluster sends one. Each text is reported once in a process.
 """

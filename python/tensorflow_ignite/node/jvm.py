@@ -104,7 +104,7 @@ class JavaNode:
 
     @property
     def log_file(self) -> str | None:
-        """Where the node's log is; None when the Spring XML file brought a logger of its own."""
+        """The path of the node's log; None: the Spring XML file has its own logger."""
         return _text(self._facade.logFile())
 
     def active(self) -> bool:

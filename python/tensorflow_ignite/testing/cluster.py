@@ -153,7 +153,7 @@ class LocalCluster:
         return addresses[0]
 
     def start(self) -> None:
-        """Starts the first nodes, together; returns when they all see each other and can run tasks, or report why not.
+        """Starts the first nodes together; returns when all are connected, and can run tasks or report why not.
 
         Raises:
             NodeStartError: One of them does not start.
@@ -216,7 +216,7 @@ class LocalCluster:
         return [str(node.inactive_address) for node in nodes]
 
     def stop_node(self, node: LocalNode) -> None:
-        """Stops a node in order, with the tasks on it; returns when its process is gone and the others know it."""
+        """Stops a node in order, with the tasks on it; returns when its process has ended and other nodes know it."""
         self._stop([node])
         self._await(lambda: node.ended, STOP_TIMEOUT, f"{node} did not stop after SIGTERM")
         self.await_settled()
@@ -238,7 +238,7 @@ class LocalCluster:
         node.suspended = False
 
     def await_settled(self, timeout: float = START_TIMEOUT) -> None:
-        """Waits until all running nodes are ready and see exactly each other; suspended ones count as gone.
+        """Waits until all running nodes are ready and know exactly each other; suspended nodes count as ended.
 
         Args:
             timeout: In seconds.

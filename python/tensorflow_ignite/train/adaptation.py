@@ -34,7 +34,7 @@ from tensorflow_ignite.train.marks import keeps_rows, marks_of
 from tensorflow_ignite.train.progress import announce
 
 _log = logging.getLogger("tensorflow_ignite.train")
-# How long work without steps goes on after a sign of life, at least.
+# The shortest time that work without steps may continue after a sign of life.
 _ANNOUNCED_SECONDS = 60.0
 _POLL_SECONDS = 1.0
 _SECONDS_TO_SAY = 10.0
@@ -347,7 +347,7 @@ def _learn(
 
 @contextlib.contextmanager
 def _reporting(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
-    """On the first worker: the other ones know that the block begins, and whether it has ended with an error."""
+    """On the first worker: reports to the other workers that the block begins, and whether it has failed."""
     if here.own_assignment is None or here.num_workers < 2:
         yield
         return

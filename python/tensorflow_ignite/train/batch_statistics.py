@@ -55,7 +55,7 @@ def correct_steps(trainer: ModuleType) -> None:
     """Makes moving means and variances equal on all replicas after each training step.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
 
     def wrap(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -231,7 +231,7 @@ class CheckpointCallback:
             logs.update(self._metrics.logs_of_epoch())
 
     def _after_epoch_end(self, callbacks: list[Any]) -> None:
-        """Called when all callbacks have ended the epoch, so that what they know is saved with it."""
+        """Called when all callbacks have ended the epoch, so that their states are saved with it."""
         if self._every_epoch or self._is_due:
             self._save(self._epoch, 0)
 
@@ -405,7 +405,7 @@ class CheckpointCallback:
             rows.note_others(before)
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Announces that the validation goes on, which has no steps."""
+        """Announces that the validation, which has no steps, still runs."""
         announce(VALIDATION_BATCH_SECONDS, force=False)
 
     # The other methods that fit, evaluate and predict call.

@@ -1,4 +1,4 @@
-"""What the callbacks of ``fit`` know, such as the best value so far: a part of each checkpoint."""
+"""The states of the callbacks of ``fit``, such as the best value so far: a part of each checkpoint."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _with_earlier(original: Any) -> Any:
 
 
 def _with_logs(original: Any) -> Any:
-    """Keeps the files of loggers in a ``fit`` that goes on after a checkpoint."""
+    """Keeps the files of loggers in a ``fit`` that continues from a checkpoint."""
 
     @functools.wraps(original)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -104,7 +104,7 @@ class CallbackStates:
     """The state of the other callbacks of a ``fit``, as bytes; also whether one of them has stopped the training."""
 
     def __init__(self) -> None:
-        """Knows no callbacks yet."""
+        """Has no callbacks yet."""
         self._callbacks: dict[str, Any] = {}
         self._model: Any = None
         self._restored = b""
@@ -193,7 +193,7 @@ def _is_of_keras(kind: type) -> bool:
 
 @functools.cache
 def _attributes_of_keras(kind: type) -> frozenset[str]:
-    """The attributes that the methods of the classes of Keras set from which a class inherits."""
+    """The attributes that the methods of a class's Keras base classes set."""
     found = set(_OF_CALLBACKS)
     for each in filter(_is_of_keras, kind.__mro__):
         for member in vars(each).values():
@@ -248,7 +248,7 @@ def _set(callback: Any, state: Any, *, is_built: bool) -> None:
 
 
 def _has_saved(path: str) -> bool:
-    """Whether a model is there under a path, in which `{epoch}` and the like stand for anything."""
+    """Whether a model exists at a path; `{epoch}` and other fields of the path stand for any text."""
     import tensorflow as tf
 
     return bool(tf.io.gfile.glob(re.sub(r"\{.*?\}", "*", path) + "*"))

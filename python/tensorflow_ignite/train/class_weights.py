@@ -61,7 +61,7 @@ def _name(tensor: Any) -> str:
 
 
 def _checked(class_weight: Any) -> dict[int, float]:
-    """Class weights by whole numbers; Keras would fail while it looks for the largest class of others."""
+    """Class weights by whole numbers; with other keys, Keras would fail at the search for the largest class."""
     numbers = isinstance(class_weight, dict) and all(
         isinstance(key, Real) and float(key).is_integer() for key in class_weight
     )

@@ -17,7 +17,7 @@ def correct(functional: ModuleType) -> None:
     """Gives batches without values the shape of the model's input.
 
     Args:
-        functional: The module ``keras.src.models.functional``, of which the package calls this once.
+        functional: The module ``keras.src.models.functional``; the package calls this once for it.
     """
     kind: Any = functional.Functional
     original = getattr(kind, "_convert_inputs_to_tensors", None)

@@ -1,4 +1,4 @@
-"""Evaluating checkpoints while the training goes on: each one as it comes, until the training has ended."""
+"""Evaluating checkpoints during the training: each checkpoint as it comes, until the training has ended."""
 
 from __future__ import annotations
 

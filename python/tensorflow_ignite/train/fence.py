@@ -138,7 +138,7 @@ class Fence:
             )
 
     def _next_series(self, owner: _Owner | None, highest: int) -> int:
-        """All processes of a job count from the same series, also if they have not seen each other's files."""
+        """All processes of a job count from the same series, also if they have not read each other's files."""
         if owner is not None and owner.series is not None and owner.writer.is_of_job(self._writer):
             return owner.series - owner.writer.order + self._writer.order
         used = highest // SERIES

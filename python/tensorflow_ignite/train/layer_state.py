@@ -27,7 +27,7 @@ def name_of(layer: _Layer) -> str:
 
 
 def is_known(layer: _Layer) -> bool:
-    """Whether this module knows where the layer has what it has learned."""
+    """Whether this module can read and set the learned state of the layer."""
     return _kind(layer) is not None
 
 
@@ -63,7 +63,7 @@ def _build(layer: _Layer, shape: list[int | None] | None) -> None:
     if hasattr(layer, "_adapt_maybe_build"):
         import tensorflow as tf
 
-        # It asks a batch for its shape; one of another kind has none.
+        # It reads the shape of a batch; batches of other kinds have no shape.
         layer._adapt_maybe_build(object() if shape is None else SimpleNamespace(shape=tf.TensorShape(shape)))
     elif shape is not None:
         layer.build(tuple(shape))

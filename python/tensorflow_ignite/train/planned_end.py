@@ -1,4 +1,4 @@
-"""The planned end of a training loop: the job or SIGTERM from outside asks for it; all workers save, and then end."""
+"""The planned end of a training loop: the job or SIGTERM from outside requests it; all workers save, and then end."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PlannedEnd:
         self._warned = False
 
     def begin(self, step: int) -> None:
-        """The loop begins after this step; from now on SIGTERM from outside asks the job for a planned end."""
+        """The loop begins after this step; from now on SIGTERM from outside requests a planned end from the job."""
         if not self._path or self._ready or not self._take_over():
             return
         with self._lock:

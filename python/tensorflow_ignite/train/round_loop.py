@@ -68,7 +68,7 @@ class RoundLoop:
                 target=self._keep_alive, args=(ended,), name="tensorflow-ignite-rounds", daemon=True
             ).start()
         if self._state.rounds:
-            # From here on by a clock that nobody sets.
+            # From here on by a monotonic clock.
             begun = self._state.rounds[-1].begun_at.ToDatetime(tzinfo=timezone.utc)
             self._begun = time.monotonic() - max(0.0, (datetime.now(timezone.utc) - begun).total_seconds())
         try:

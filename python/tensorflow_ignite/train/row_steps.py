@@ -33,7 +33,7 @@ def steps_of(rows: Any) -> list[str]:
 
 
 def _hash_of_graph(graph: Any) -> str:
-    """A hash of what a function computes, whatever the order in which Python has made its operations."""
+    """A hash of the operations of a function, independent of the order in which Python has made them."""
     arguments = graph.inputs[: len(graph.inputs) - len(graph.captures)]
     numbers = {tensor.op.name: number for number, tensor in enumerate(arguments)}
     known: dict[str, str] = {}

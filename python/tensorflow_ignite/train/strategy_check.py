@@ -52,7 +52,7 @@ def watch_tf_keras(training: ModuleType) -> None:
     """Checks the strategy of each model that is fitted by Keras 2 in the package tf_keras.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     model = training.Model
     original = model.fit

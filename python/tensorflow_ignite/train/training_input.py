@@ -23,7 +23,7 @@ _log = logging.getLogger("tensorflow_ignite")
 
 # Methods of tf.data.Dataset that make one element of one.
 _ONE_OF_ONE = frozenset({"_MapDataset", "_ParallelMapDataset", "_PrefetchDataset", "_OptionsDataset", "_ZipDataset"})
-# Methods that keep rows of their own: those that bring them again after a restart are others.
+# Methods that keep rows in a buffer: after a restart, the buffer has other rows.
 _OWN_ORDER = frozenset({"_ShuffleDataset", "CacheDataset"})
 _BATCHES = frozenset({"_BatchDataset", "_ParallelBatchDataset"})
 
@@ -106,7 +106,7 @@ class TrainingInput:
         return bool(self._sources) and self._has_rows
 
     def next_epochs(self) -> list[int]:
-        """The number of the next epoch of each source, whatever iterators have begun the others."""
+        """The number of the next epoch of each source; any iterator may have begun the epochs before."""
         return [readers.epochs(source.request) for source in self._sources]
 
     def note_others(self, before: Sequence[int]) -> None:
@@ -260,7 +260,7 @@ def _is_random(dataset: Any) -> bool:
 
 
 def _has_other_inputs(dataset: Any) -> bool:
-    """Whether rows of caches are paired with elements of other datasets, which have positions of their own."""
+    """Whether rows of caches are paired with elements of other datasets, which have their own positions."""
     if getattr(dataset, INPUT, None) is not None:
         return False
     inputs = _inputs(dataset)

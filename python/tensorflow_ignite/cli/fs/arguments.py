@@ -35,7 +35,7 @@ class Locations:
         self._clusters: dict[str, Any] = {}
 
     def parse(self, text: str) -> Location:
-        """The location that an argument names, whatever is there.
+        """The location that an argument names, also if nothing exists there.
 
         Raises:
             CommandLineError: It cannot be read.

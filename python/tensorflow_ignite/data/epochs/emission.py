@@ -173,7 +173,7 @@ class Emission:
             self._compare()
 
     def used(self, rows: int) -> UsedRows | None:
-        """The first rows that were given; None: the consumer is so far behind that they are not known any more."""
+        """The first rows that were given; None: not known any more, since the consumer is too far behind."""
         with self._lock:
             if rows < self._summed:
                 return None

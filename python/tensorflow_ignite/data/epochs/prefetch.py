@@ -207,7 +207,7 @@ class Prefetcher(threading.Thread, Generic[_T]):
             for item in items:
                 if not self._enqueue(item):
                     break
-        # The consumer must get any error: a thread that ends without one looks like the end of the data.
+        # The consumer must get any error: a thread that ends without an error means the end of the data.
         except BaseException as caught:
             error = caught
         finally:

@@ -77,7 +77,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         """Has no snapshot."""
-        # Re-entrant: _grow asks for the size of all snapshots while it holds the lock.
+        # Re-entrant: _grow reads the size of all snapshots while it holds the lock.
         self._lock = threading.RLock()
         self._states: dict[str, _SnapshotState] = {}
 
@@ -204,7 +204,7 @@ class SnapshotWriter:
         self._batches: list[RowBatch] = []
 
     def is_active(self, _: int) -> bool:
-        """Whether batches are still cached, whatever the size of the next one; any thread may call."""
+        """Whether batches are still cached; the size of the next one is ignored. Any thread may call."""
         return self._snapshots._state_of(self) is not None
 
     def add(self, batch: RowBatch) -> bool:

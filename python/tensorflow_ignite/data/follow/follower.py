@@ -324,7 +324,7 @@ class _Polls:
                 self._pause(pause - (time.monotonic() - begin))
         except ReaderClosedError:
             pass
-        # The consumer must get any error: a thread that ends without one looks like a cache that does not change.
+        # The consumer must get any error: a thread that ends without an error means that the cache does not change.
         except BaseException as error:
             self._end(error)
 

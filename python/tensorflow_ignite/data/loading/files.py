@@ -72,13 +72,13 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """What Arrow reads.
+    """The rows of files, as Arrow reads them.
 
     Attributes:
-        schema: Of each batch.
-        rows: Their number; None: not known.
+        schema: The schema of each batch.
+        rows: The number of rows; None: not known.
         batches: The rows; can be iterated once.
-        notes: Gives by column what the caller should know, after the last batch.
+        notes: Gives notes for the caller by column, after the last batch.
     """
 
     schema: pa.Schema
@@ -311,7 +311,7 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
                     ends_in_lines |= csv_files.ends_in_several_lines(batch)
                     yield folders.add(numbers.convert(batch, inferred), path)
             if ends_in_lines:
-                # A quote that nobody closes makes a text of all further lines.
+                # If a quote is not closed, all further lines become one text.
                 csv_files.require_closed_quotes(files.source, files.paths, options)
         except (pa.ArrowException, OSError, UnicodeError, csv_files.NotANumberError) as error:
             raise csv_files.explain(files.source, files.paths, options, error) from error

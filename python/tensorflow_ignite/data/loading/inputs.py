@@ -164,7 +164,7 @@ def _table(data: Any) -> _OpenedInput | None:
 
 
 def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Translates errors of Arrow, which otherwise look like errors of the network."""
+    """Translates errors of Arrow, which otherwise would be taken for errors of the network."""
     try:
         yield from batches
     except (pa.ArrowException, OSError) as error:

@@ -184,7 +184,7 @@ def _has(part: object, text: str) -> bool:
 
 
 class _ReadNumbers:
-    """A file that notes in which fields an integer of JSON is none of the numbers of 64 bits with a fraction.
+    """A file that notes fields with an integer that a 64-bit floating-point number does not hold exactly.
 
     Attributes:
         lost: By field, the first such integer.
@@ -197,7 +197,7 @@ class _ReadNumbers:
         self._last = b""
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, which :meth:`check` looks at."""
+        """The next bytes, which :meth:`check` searches."""
         content = self._file.read(size)
         self._read.append(content)
         return content

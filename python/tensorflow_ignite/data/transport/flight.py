@@ -33,7 +33,7 @@ from tensorflow_ignite.v1 import data_pb2
 SECONDS_TO_DESCRIBE = 60.0
 # The nodes compute the condition of every row, and run few of these queries at a time.
 SECONDS_TO_COUNT = 600.0
-# A connection that nobody has used for this time is closed by the next call.
+# The next call closes a connection that was not used for this time.
 SECONDS_IDLE = 30.0
 
 _T = TypeVar("_T")
@@ -439,7 +439,7 @@ class _Clients:
                 known.client.close()
 
     def close(self) -> None:
-        """Closes the clients that nobody uses."""
+        """Closes unused clients."""
         with self._lock:
             for key, known in list(self._known.items()):
                 if not known.users:

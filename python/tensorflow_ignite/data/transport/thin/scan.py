@@ -16,7 +16,7 @@ from tensorflow_ignite.data.transport.thin.page_rows import PageRows, plain
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.v1 import data_pb2
 
-# Python decodes one page at a time, whatever the number of streams; while some streams wait, others have pages.
+# Python decodes one page at a time, with any number of streams; while some streams wait, others have pages.
 STREAMS = 4
 # The defaults of the data endpoint.
 BATCH_BYTES = 8 * 1024 * 1024

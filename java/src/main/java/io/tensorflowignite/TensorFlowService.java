@@ -172,8 +172,9 @@ public final class TensorFlowService
   }
 
   /**
-   * The data region of the caches of files, on every server node; null: as for the other caches of
-   * the service, tensorflow-ignite where every server node has it, or else the default region.
+   * The data region of the caches of files, which every server node must have; null: the region
+   * tensorflow-ignite if every server node has it, else the default region, as for the other caches
+   * of the service.
    */
   public void setStorageDataRegion(String region) {
     storageDataRegion = region;
@@ -321,8 +322,8 @@ public final class TensorFlowService
   }
 
   /**
-   * Priority of the tasks' processes: added to the nice value of their node, 0 to 19. With 10, a
-   * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
+   * Priority of the tasks' processes, 0 to 19: it is added to the nice value of their node. Of a
+   * processor that the node needs too, a task gets a tenth with 10, and the same share with 0.
    */
   public void setTaskNice(int nice) {
     if (nice < 0 || nice > TaskSettings.MAX_NICE) {

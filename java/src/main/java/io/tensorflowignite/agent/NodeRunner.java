@@ -222,9 +222,9 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * Asks the jobs for planned ends of the attempts with tasks on this node, which is being stopped.
-   * Returns when no task runs here; at the latest after the longest stop grace of these jobs, and
-   * the time that messages take.
+   * Requests planned ends of the attempts with tasks on this node, which is being stopped. Returns
+   * when no task runs here; at the latest after the longest stop grace of these jobs, and the time
+   * that messages take.
    */
   public void leave() {
     leaving = true;
@@ -302,9 +302,9 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * Each job stands alone. The tasks of a job whose row is unreadable are stopped, as if it had
-   * been removed: nobody can decide anything about them. A job with values of a later version is
-   * left as it is: its tasks run on, and none is started or stopped.
+   * The failure of one job does not affect others. The tasks of a job whose row is unreadable are
+   * stopped, as if it had been removed, since no node can decide about them. A job with values of a
+   * later version does not change: its tasks continue, and no task is started or stopped.
    */
   private void converge() throws InterruptedException {
     Set<String> desired = new HashSet<>();

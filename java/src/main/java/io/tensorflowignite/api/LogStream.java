@@ -59,7 +59,7 @@ final class LogStream {
   private final StreamCallThread flow;
   private final AtomicInteger followers;
 
-  /** Of each process whose chunks have been sent. */
+  /** The reader of each process whose chunks have been sent. */
   private final Map<TaskKey, LogReader> readers = new HashMap<>();
 
   /**
@@ -76,7 +76,7 @@ final class LogStream {
 
   private long readAllAt;
 
-  /** Of each process whose file has been sent: the bytes that were sent or dropped. */
+  /** The number of bytes that were sent or dropped, for each process whose file has been sent. */
   private final Map<TaskKey, Long> sentFiles = new HashMap<>();
 
   /**

@@ -598,7 +598,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(response, ListCachesResponse.newBuilder().addAllCaches(caches).build());
   }
 
-  /** This node knows its own loops, even if the one that writes its row is silent. */
+  /** This node knows its own loops, even if the loop that writes its row is silent. */
   private Node withLoops(Node node) {
     return node.getId().equals(nodeId)
         ? node.toBuilder().clearLoops().addAllLoops(loops.faults()).build()

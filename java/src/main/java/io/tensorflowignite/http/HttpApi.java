@@ -54,7 +54,7 @@ public final class HttpApi implements AutoCloseable {
   /** Any free port, the same for all servers of one Vert.x. */
   private static final int SHARED_FREE_PORT = -1;
 
-  /** The fastest: one of the two threads compresses, and serves nobody else meanwhile. */
+  /** The fastest: one of the two threads compresses, and serves no other request meanwhile. */
   private static final int COMPRESSION_LEVEL = 1;
 
   /** A connection on which nothing moves for this time is closed. */
@@ -241,7 +241,7 @@ public final class HttpApi implements AutoCloseable {
     };
   }
 
-  /** Closes connections beyond their largest number, and guards the others. */
+  /** Closes connections beyond their largest number, and guards the other connections. */
   private static final class Connections implements Handler<HttpConnection> {
     private final AtomicInteger open = new AtomicInteger();
 

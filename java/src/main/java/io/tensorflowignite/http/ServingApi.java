@@ -74,7 +74,7 @@ final class ServingApi {
   /**
    * Answers a request without a body; fails with a status of gRPC.
    *
-   * @param credentials what the caller has shown
+   * @param credentials the credentials of the caller
    */
   ListenableFuture<HttpAnswer> answer(ServingPath path, Metadata credentials) {
     if (path.method == ServingPath.Method.METADATA) {

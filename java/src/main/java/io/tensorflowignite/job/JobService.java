@@ -112,7 +112,7 @@ public final class JobService implements Service {
         Optional<Job> row = rows.read().filter(KnownValues::areAll);
         if (!row.isPresent()) {
           // Copies of the table differ for a moment: the row may not have reached this node yet.
-          // The reconciler cancels the service of a removed job, and of one whose row is
+          // The reconciler cancels the service of a removed job, and of a job whose row is
           // unreadable. A row with values of a later version waits for a node of that version.
           awaitChange(TICK_MS);
           continue;

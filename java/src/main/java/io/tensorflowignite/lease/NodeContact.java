@@ -1,6 +1,6 @@
 package io.tensorflowignite.lease;
 
-/** What a node's service answers to other nodes, by Ignite's service grid. */
+/** The calls of other nodes to a node's service, by Ignite's service grid. */
 public interface NodeContact {
   /**
    * Reports to this node which nodes are connected. The call's return shows the caller that this

@@ -106,8 +106,8 @@ public final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * If the owner could shrink the memory, a write to it would end this JVM. Java cannot query
-   * seals, so this method tries what the seal forbids.
+   * Checks that the owner cannot shrink the memory: otherwise a write to it could end this JVM.
+   * Java cannot query seals, so this method tries to shrink the memory.
    */
   private static void requireSealed(int pid, Path path, FileChannel channel) throws IOException {
     long size = channel.size();

@@ -300,7 +300,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     boolean pauses =
         local.hasFailedCopy && System.nanoTime() - local.copyFailedAt < COPY_PAUSE.toNanos();
-    // An agent removes at its start what it finds in its directory.
+    // An agent removes all files of its directory at its start.
     if (local.isStarted || pauses || !processes.isReady()) {
       return;
     }
@@ -313,7 +313,7 @@ public final class ModelRunner implements AutoCloseable {
       if (hasChanged(row)) {
         return;
       }
-      // Before the start, whose reports may come at once; the end of the agent sets it to false.
+      // Before the start, since reports may come at once; the end of the agent sets it to false.
       local.isStarted = true;
       boolean started =
           processes.start(
@@ -345,7 +345,7 @@ public final class ModelRunner implements AutoCloseable {
     }
   }
 
-  /** Whether the row has changed while other files were copied: the next pass does what it says. */
+  /** Whether the row has changed while other files were copied: the next pass applies it. */
   private boolean hasChanged(ModelDeployment row) {
     return deployments.get(row.getName()).filter(row::equals).isEmpty();
   }
@@ -416,7 +416,7 @@ public final class ModelRunner implements AutoCloseable {
         .ifPresent(
             next -> {
               if (next.getCurrent() != row.getCurrent()) {
-                // First: callers that see the new version find it by the label.
+                // First: a caller that reads the new version finds it by the label.
                 files.label(row.getName(), next.getCurrent());
               }
               deployments.change(row.getName(), stored -> stored.equals(row) ? next : stored);

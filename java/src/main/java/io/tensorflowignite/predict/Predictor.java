@@ -138,10 +138,10 @@ public final class Predictor implements AutoCloseable {
     }
   }
 
-  /** Waits for a result; throws what it has failed with. */
+  /** Waits for a result; throws its error. */
   static PredictResponse await(CompletableFuture<PredictResponse> result, long deadline) {
     try {
-      // A process answers a late request itself, with what it has waited for.
+      // A process answers a late request itself, with the reason of the delay.
       long left = Math.max(0, deadline - System.nanoTime()) + TimeUnit.SECONDS.toNanos(1);
       return result.get(left, TimeUnit.NANOSECONDS);
     } catch (ExecutionException | CompletionException e) {

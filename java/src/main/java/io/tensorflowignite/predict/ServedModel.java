@@ -295,7 +295,8 @@ final class ServedModel {
           public void onFailure(Throwable error) {
             Status failed = Status.fromThrowable(error);
             if (batch.size() > 1 && isOfOneRequest(failed)) {
-              // Which request it is shows when each is alone; the others are not to fail with it.
+              // Each request is sent alone, to find the failing one: the other requests must not
+              // fail with it.
               synchronized (ServedModel.this) {
                 inProcess += batch.size() - 1;
               }

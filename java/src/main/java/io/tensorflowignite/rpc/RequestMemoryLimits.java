@@ -107,7 +107,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     return next.startCall(limited.answeredOnce(call), headers);
   }
 
-  /** Resets calls whose requests have stood still, the longest first, until the others fit. */
+  /** Resets calls whose requests are stalled, the longest first, until the other requests fit. */
   private void resetStalled(long limit) {
     long now = clock.getAsLong();
     open.stream()

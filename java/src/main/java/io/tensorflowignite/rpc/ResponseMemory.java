@@ -51,7 +51,7 @@ public final class ResponseMemory implements ServerInterceptor {
   /** Calls with a response that waits, the longest first. */
   private final Set<OpenCall> waiting = new LinkedHashSet<>();
 
-  /** Calls that have asked for memory, in the order of their requests. */
+  /** Calls that have requested memory, in the order of their requests. */
   private final Set<OpenCall> asking = new LinkedHashSet<>();
 
   private long total;

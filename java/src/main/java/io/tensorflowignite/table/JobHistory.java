@@ -152,7 +152,7 @@ public final class JobHistory {
     rows.cache().remove(job.getId());
   }
 
-  /** Removes all rows of a job whose attempts are not known; reads the whole table for that. */
+  /** Removes all rows of a job whose attempts are not known; this reads the whole table. */
   void removeAll(String jobId) {
     try (QueryCursor<Cache.Entry<Object, Object>> entries = rows.cache().query(new ScanQuery<>())) {
       for (Cache.Entry<Object, Object> entry : entries) {

@@ -71,8 +71,8 @@ public final class NodeTable implements AutoCloseable {
   }
 
   /**
-   * Whether a node is the first that joined, among the nodes that run the service now. A node that
-   * has not all rows knows no older ones, and is not it.
+   * Whether a node is the oldest of the nodes that run the service now. A node that has not all
+   * rows may not know older nodes, so it is not the oldest.
    */
   public boolean isOldest(String nodeId) {
     return isWhole()

@@ -277,8 +277,8 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   }
 
   /**
-   * The command of a descriptor. A path stands for a cache's name; a client that knows only Flight
-   * cannot say what becomes of nulls, and Arrow has nulls.
+   * The command of a descriptor. A path is a cache's name. A client that knows only Flight cannot
+   * give options for nulls; it gets nulls, which Arrow has.
    */
   private static ReadCommand readCommand(FlightDescriptor descriptor) {
     if (descriptor.isCommand()) {

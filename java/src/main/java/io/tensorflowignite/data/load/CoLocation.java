@@ -54,7 +54,7 @@ final class CoLocation {
         : Optional.of(new CoLocation(ignite, new CacheLookup(ignite).binary(name)));
   }
 
-  /** The column by which SQL names the keys of the cache, if they are no objects; empty: none. */
+  /** The name of the keys of the cache in SQL, if they are no objects; empty: none. */
   Optional<String> keyName() {
     return entity().map(QueryEntity::getKeyFieldName);
   }

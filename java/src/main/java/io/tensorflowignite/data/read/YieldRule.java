@@ -9,7 +9,7 @@ import java.util.concurrent.TimeUnit;
  * settles where about one thread in seventy is late. Reads no clock. Thread-safe.
  */
 final class YieldRule {
-  /** Training always goes on. */
+  /** Training never stops. */
   static final double LEAST_SHARE = 0.1;
 
   /** A node with less other work is idle: the service itself sometimes writes its tables. */

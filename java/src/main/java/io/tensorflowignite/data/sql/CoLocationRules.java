@@ -114,7 +114,10 @@ final class CoLocationRules {
         .isPresent();
   }
 
-  /** The other table of an equality with the whole key of this one: each of its rows has one. */
+  /**
+   * The other table of an equality with this table's whole key: each of its rows has at most one
+   * row here.
+   */
   private Optional<Source> partner(EqualsTo equality, Source source) {
     Expression left = equality.getLeftExpression();
     Expression right = equality.getRightExpression();

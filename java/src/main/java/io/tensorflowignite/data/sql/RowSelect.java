@@ -116,7 +116,7 @@ public final class RowSelect {
     /**
      * Rows of one table.
      *
-     * @param clauses FROM and what follows it
+     * @param clauses FROM and the clauses after it
      */
     static Source ofTable(String clauses) {
       return new Source("_KEY", clauses, false, false, OtherTables.NONE);

@@ -107,9 +107,9 @@ final class CrashBudget {
   }
 
   /**
-   * The pause after the newest attempt, which has crashed or whose nodes have failed. None after a
-   * first crash of a script that had done a step, or had run for a while without a report: it has
-   * shown that it works.
+   * The pause after the newest attempt, which has crashed or whose nodes have failed. There is no
+   * pause after the first crash of a script that had done a step, or had run for a while without a
+   * report: this script works.
    */
   static Duration backOff(JobOrBuilder job) {
     if (isCrash(job) && job.getCrashes() <= 1 && (progressed(job) || ranForAWhile(job))) {

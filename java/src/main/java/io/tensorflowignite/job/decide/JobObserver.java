@@ -185,7 +185,9 @@ public final class JobObserver {
             attempt().hasFinishedAt() ? attempt().getFinishedAt() : attempt().getEndingAt()));
   }
 
-  /** Whether nothing but GPUs is missing for a placement; other jobs take as long as they do. */
+  /**
+   * Whether a placement lacks only GPUs; this wait has no timeout, since other jobs may be long.
+   */
   private boolean waitsForGpus() {
     return observation.placement.gpus != null && QuorumRule.holds(job, observation.consistentIds);
   }
@@ -346,7 +348,7 @@ public final class JobObserver {
     Optional<Task> failed =
         tasks().stream()
             .filter(this::hasFailed)
-            // The job goes on without an evaluator that fails again and again.
+            // The job continues without an evaluator that fails repeatedly.
             .filter(task -> task.getRole() != ROLE_EVALUATOR || isReplaceable(task))
             .min(
                 Comparator.comparing((Task task) -> !task.getStatus().getNodeFailed())
@@ -374,7 +376,7 @@ public final class JobObserver {
                     report.getError()));
   }
 
-  /** The job goes on without an evaluator that cannot be started again; its history says so. */
+  /** The job continues without an evaluator that cannot be started again; its history says so. */
   private Optional<JobEvent> abandonedEvaluator() {
     return tasks().stream()
         .filter(task -> task.getRole() == ROLE_EVALUATOR && !task.getAbandoned())
@@ -459,9 +461,9 @@ public final class JobObserver {
   }
 
   /**
-   * No further attempt follows the data after a worker has finished: it would train again, and the
-   * others, which read moved partitions from their new owners, would lose their steps. Nor does a
-   * job give its attempt up before the GPUs of the next one are free.
+   * After a worker has finished, no further attempt follows the data: this worker would train
+   * again, and the other workers, which can read moved partitions from their new owners, would lose
+   * their steps. A job also keeps its attempt until the GPUs of the next attempt are free.
    */
   private Optional<JobEvent> movedData() {
     Attempt attempt = attempt();

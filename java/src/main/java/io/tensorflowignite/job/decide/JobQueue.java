@@ -41,7 +41,7 @@ import java.util.function.Function;
  */
 public final class JobQueue {
 
-  /** By which one unit of priority moves a job forward. */
+  /** The time by which one unit of priority moves a job forward. */
   static final long SECONDS_OF_PRIORITY = 600;
 
   static final Comparator<Job> BY_RANK =
@@ -67,7 +67,7 @@ public final class JobQueue {
     }
   }
 
-  /** What the queue has decided for all jobs. */
+  /** The decisions of the queue for all jobs. */
   public static final class Decision {
     /** By id of each job that {@link #mayWait} and can be placed. */
     public final Map<String, Entry> entries = new HashMap<>();
@@ -124,9 +124,9 @@ public final class JobQueue {
    * Decides for all jobs.
    *
    * @param jobs the jobs that are not over
-   * @param limits what nodes have; a resource that is missing has no limit
-   * @param demand what a job's next attempt needs; empty: it cannot be placed now, and waits for
-   *     that outside the queue
+   * @param limits the resources of nodes; a missing resource has no limit
+   * @param demand the needs of a job's next attempt; empty: it cannot be placed now, and waits for
+   *     a placement outside the queue
    */
   public static Decision decide(
       Collection<Job> jobs,

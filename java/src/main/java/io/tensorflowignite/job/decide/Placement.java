@@ -76,7 +76,7 @@ public final class Placement {
     List<Node> nodes = List.copyOf(readers.keySet());
     addNamed(spec, nodes, tasks);
     if (spec.hasEvaluator()) {
-      // The chief, which has more to do than the other workers, is on the first node.
+      // The chief, which does more work than the other workers, is on the first node.
       tasks.add(task(ROLE_EVALUATOR, 0, nodes.get(nodes.size() - 1)).build());
     }
     return new Placement(spec, tasks, digest, members);
@@ -150,7 +150,7 @@ public final class Placement {
     return tasks.stream().filter(task -> task.getRole() == ROLE_WORKER).count();
   }
 
-  /** What the tasks need. */
+  /** The resources that the tasks need. */
   public Map<Resource, Integer> needs() {
     return needs(spec, tasks);
   }

@@ -75,7 +75,7 @@ final class JsonReader implements AutoCloseable {
         return;
       }
     } catch (JsonProcessingException e) {
-      // What follows need not be JSON.
+      // The text after it need not be JSON.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
