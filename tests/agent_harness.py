@@ -137,9 +137,9 @@ class Agent:
         return self._stub.Watch(agent_pb2.WatchRequest(), metadata=(("authorization", f"Bearer {SECRET}"),))
 
     def watch(self) -> None:
-        """Collects what the agent tells."""
+        """Collects the agent's events."""
         self._all_events = events = []
-        # Begun here, so that gRPC's thread belongs to whoever makes the agent, not to the first test that uses it.
+        # Begun here, so that gRPC's thread belongs to the maker of the agent, not to the first test that uses it.
         stream = self.stream()
 
         def collect() -> None:

@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Shells let commands in the background ignore Ctrl-C, and these pass that on to what they start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    # No test calls in the name of whoever runs it.
+    # No test calls in the name of the user who runs it.
     os.environ["TENSORFLOW_IGNITE_PROFILES"] = ""
     # The nodes of most tests run few tasks, which the import of TensorFlow at their start would only delay.
     os.environ.setdefault("TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES", "0")
@@ -165,7 +165,7 @@ def _things(clusters: Sequence[LocalCluster]) -> dict[object, str]:
     """Everything of ours that lives now, by an identity that is never used again, with its description.
 
     Args:
-        clusters: What these start belongs to them, whichever test asked for it; they are judged at their own end.
+        clusters: What these start belongs to them, whichever test requests it; it is checked when they end.
     """
     things: dict[object, str] = {}
     nodes = [node for cluster in clusters for node in cluster.nodes]

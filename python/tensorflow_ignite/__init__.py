@@ -156,7 +156,7 @@ def _correct_keras(trainer: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.whole_steps").correct_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.padding").watch_keras3(trainer)
     importlib.import_module("tensorflow_ignite.train.fit_input").correct_keras3(trainer)
-    # The last change of its steps: it knows the step of a training by the method of the model.
+    # The last change of its steps: it recognizes the step of a training by the method of the model.
     importlib.import_module("tensorflow_ignite.train.batch_statistics").correct_steps(trainer)
 
 

@@ -19,7 +19,7 @@ Quorum = Literal["majority", "none"]
 
 @dataclass(frozen=True)
 class Strategy(Value):
-    """Who runs the script, and which roles the job has; each kind has a subclass with the options that it has.
+    """Which tasks run the script, and which roles the job has. Each kind has a subclass with its options.
 
     Attributes:
         kind: The kind of the job, see `tensorflow_ignite.kinds`.
@@ -28,7 +28,7 @@ class Strategy(Value):
             nodes that have all of them; empty: on the nodes of the workers.
         roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
             TF_CONFIG, with their numbers.
-        chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+        chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
     """
 
     kind: JobKind = DEFAULT_KIND
@@ -45,7 +45,7 @@ class MultiWorkerMirrored(Strategy):
         """Describes it.
 
         Args:
-            chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+            chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
         """
         super().__init__("multi-worker-mirrored", chief=chief)
 
@@ -97,7 +97,7 @@ class Custom(Strategy):
         Args:
             roles: Further tasks that run the script too, and read no partitions: their roles, as in TF_CONFIG, with
                 their numbers, together at most 100.
-            chief: TF_CONFIG calls the first worker the chief, for scripts that look for one.
+            chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
         """
         super().__init__("custom", roles=roles or {}, chief=chief)
 
@@ -109,12 +109,12 @@ class Workers(Value):
     Attributes:
         per_node: Workers that share the partitions of one node, up to 64; 0 means 1. A node with fewer partitions has
             fewer workers.
-        gpus: GPUs that each worker has for itself, up to 64. Workers run on nodes with as many; the partitions of the
-            other nodes are read over the network. The job waits in the queue until they are free. 0: its tasks use no
-            GPU.
+        gpus: GPUs that each worker has for itself, up to 64. Workers run on nodes with this number of GPUs; the
+            partitions of the other nodes are read over the network. The job waits in the queue until they are free. 0:
+            its tasks use no GPU.
         nodes: Attributes of Ignite nodes (``userAttributes``) with their values. Workers run on the nodes that have all
             of them, and read the partitions of the others over the network; empty: on the owners of partitions.
-        minimum: Smallest number of workers with which an attempt starts; 0 means 1.
+        minimum: Smallest number of workers of an attempt; 0 means 1.
     """
 
     per_node: int = 0
@@ -181,7 +181,7 @@ class Environment(Value):
             at once. With requirements or wheels, ``timeouts.start`` is 900 unless it is given. In the specification of
             a job: a path inside the code archive.
         wheels: Wheels to install, which are sent with the code; then nothing comes from an index.
-        python: The interpreter of the tasks, an absolute path, the same on every node; empty: that of each node.
+        python: The interpreter of the tasks, an absolute path, the same on every node; empty: each node's own.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -215,7 +215,7 @@ class Evaluator(Value):
 
     Attributes:
         cache: A cache with rows for the evaluator, which the tasks may read; empty: none.
-        script: Its script inside the folder or archive; empty: that of the job, with the role ``evaluator``.
+        script: Its script inside the folder or archive; empty: the job's script, with the role ``evaluator``.
     """
 
     cache: str = ""
@@ -226,13 +226,13 @@ class Evaluator(Value):
 class Rounds(Value):
     """Trains in rounds without an end (`tensorflow_ignite.train.rounds`).
 
-    The first one trains on all rows of the cache, each later one on what was put since. At most one of ``every`` and
-    ``when_rows`` is given; without both, a round begins when a row has changed.
+    The first round trains on all rows of the cache, each later round on the rows that were put since. At most one of
+    ``every`` and ``when_rows`` is given; without both, a round begins when a row has changed.
 
     Attributes:
-        every: Seconds from the begin of a round to that of the next one, at least 1.
+        every: Seconds from the begin of a round to the begin of the next one, at least 1.
         when_rows: Number of changes of the cache after which a round begins; 0: unset.
-        replay: About the part of a round's rows that were there before, from 0 to 0.99; each round has others.
+        replay: The part of a round's rows that are older rows, about, from 0 to 0.99; each round replays others.
     """
 
     every: float | None = None

@@ -1,8 +1,8 @@
-"""The kinds of jobs: who runs the script, under which strategy. Everything in Python that depends on a kind asks here.
+"""The kinds of jobs: which tasks run the script, under which strategy. All Python code that depends on a kind uses it.
 
-`tensorflow_ignite.groups` has a class for each kind that trains, which says what it is.
+`tensorflow_ignite.groups` has a class for each kind that trains, with a description of the kind.
 
-`KindRules` in Java is the same table for what nodes do: roles, placement, and what the loss of a task means.
+`KindRules` in Java is the same table for the nodes: roles, placement, and the consequence of the loss of a task.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tensorflow_ignite import errors
 
 #: Name of each segment in the system's lists.
 NAME = "tensorflow-ignite"
-#: Length of the random bytes at the start of a segment, by which a node verifies that it has mapped the right memory.
+#: Length of the random bytes at the start of a segment. A node verifies by them that it has mapped the right memory.
 NONCE_BYTES = 32
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
@@ -63,7 +63,7 @@ class Segment:
 
     @property
     def fd(self) -> int:
-        """The file descriptor, by which another process opens the segment; -1 after `close_fd`."""
+        """The file descriptor that another process uses to open the segment; -1 after `close_fd`."""
         return self._fd
 
     def close_fd(self) -> None:

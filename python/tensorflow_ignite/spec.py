@@ -1,8 +1,8 @@
 """Jobs and nodes as users see them: one frozen dataclass for each message of job.proto, of the same name.
 
 States, roles and kinds are plain strings (``"running"``, ``"worker"``, ``"multi-worker-mirrored"``), times are aware
-datetimes in UTC, durations are seconds, and what is not known is None. A value that a newer node sends and this
-version does not know reads ``"unknown-NUMBER"``.
+datetimes in UTC, durations are seconds, and an unknown value is None. If a newer node sends a value of an enum that
+this version does not know, it is ``"unknown-NUMBER"``.
 """
 
 from __future__ import annotations
@@ -111,20 +111,20 @@ class JobSpec(Value):
         script: The script, as a path inside the archive.
         name: Any text; need not be unique.
         args: Passed to the script untouched.
-        checkpoint_directory: Where the script should keep checkpoints; empty in what is submitted: in the cluster
-            itself, ``ignite:///jobs/ID/checkpoints``.
+        checkpoint_directory: The directory for the script's checkpoints. If it is empty in the submitted job, the
+            cluster sets ``ignite:///jobs/ID/checkpoints``.
         priority: From -100 to 100: each unit moves the job ten minutes forward in the queue.
-        read_rate: The most that its tasks together read from each node in a second, such as ``"200MB"``; empty: no
-            limit of its own.
-        strategy: Who runs the script, and which roles the job has.
+        read_rate: Limit of what all tasks of the job together read from each node per second, such as ``"200MB"``;
+            empty: no limit of its own.
+        strategy: Which tasks run the script, and which roles the job has.
         workers: The tasks that read the partitions of the cache.
-        restart: When another attempt follows.
-        timeouts: Longest times.
+        restart: The conditions of another attempt.
+        timeouts: The longest times of its phases.
         environment: The processes of the tasks.
-        access: What the tasks may use besides, in a cluster that requires credentials.
+        access: Further caches and directories that the tasks may use, in a cluster that requires credentials.
         evaluator: A further task that evaluates each checkpoint as it comes; None: there is none.
-        rounds: How it trains in rounds; None: the script ends the job.
-        prediction: What a job of kind predict reads and writes; None for other kinds.
+        rounds: The rule for its rounds; None: the job has no rounds, and ends with its script.
+        prediction: The input and the output of a job of kind predict; None for other kinds.
     """
 
     cache: str
@@ -346,10 +346,10 @@ class TaskStatus(Value):
 
 @dataclass(frozen=True)
 class TaskProfile(Value):
-    """Where a task stores its profile; the field names are those of the node's answer.
+    """Where a task stores its profile; the fields have the names of the node's answer.
 
     Attributes:
-        profile_id: Identifies the profile among those of the job.
+        profile_id: Identifies the profile within the job.
         directory: The directory of the files, ``ignite://``.
         name: The files are ``NAME.xplane.pb``, for TensorBoard's profiler, and ``NAME.json``, a summary, which is
             stored last.
@@ -454,26 +454,27 @@ class Job(Value):
         id: Unique in the cluster; a unique prefix of at least 4 characters is enough to name the job.
         spec: The specification that was submitted.
         state: Where the job stands; ``"unreadable"``: its row cannot be read, and ``cause`` says why.
-        attempts: The newest last, as many as an answer has room for: all of some hundreds.
+        attempts: Its attempts, the newest last; an answer has room for some hundreds.
         earlier_attempts: The number of attempts before the first of ``attempts``.
         created_at: When it was submitted.
-        finished_at: When its end was final: the end of its processes was proven.
+        finished_at: When its end was final: when the end of its processes was proven.
         outcome: ``"succeeded"``, ``"failed"`` or ``"stopped"``, known from the state ``ending`` on; None before.
         cause: Why it ended, in one line; empty after success.
         traceback: The traceback, or the last lines, of the task that failed first.
-        exit_code: 0 after success, that of the task that failed first, 130 when stopped, otherwise 1; None: not over.
+        exit_code: 0 after success; the exit code of the task that failed first; 130 when stopped; otherwise 1. None:
+            not over.
         stop_requested: Whether a user has requested its end.
         service_node_id: The node that hosts the job's service.
-        waiting_for: What is waited for now, in one line.
+        waiting_for: What the job waits for now, in one line.
         crashes: Crashes since the job was last healthy.
-        node_failures: Consecutive attempts that ended since a node failed, or not every task ran in time.
-        idle_restarts: Consecutive attempts that ended without a further step, since a node left or data moved.
-        force_stop_requested: Whether a user has requested its end also without the proof that nothing of it is left.
+        node_failures: Consecutive attempts that ended because a node failed, or not every task ran in time.
+        idle_restarts: Consecutive attempts that ended without a further step, because a node left or data moved.
+        force_stop_requested: Whether a user has requested its end without the proof that all its processes have ended.
         not_before: The next attempt does not start before this moment (back-off after a crash).
         lost_partitions: Partitions of the job's cache that lost all their copies since the job began.
         events: What happened, oldest first; the newest 500.
-        kept_until: When the cluster removes it with all that it has left; None: it is not over, or it is kept until
-            somebody removes it.
+        kept_until: When the cluster removes it with its files and its output; None: it is not over, or it is kept until
+            a user removes it.
         owner: The user who submitted it; empty: the cluster has no authentication.
         admitted_at: When the queue admitted it; None: it waits.
         queue_position: Its position among the jobs that wait in the queue, from 1; 0: it does not wait there.
@@ -660,7 +661,7 @@ class CacheLoss(Value):
 
     @property
     def text(self) -> str:
-        """What is lost, in one sentence without its end."""
+        """The loss, in one sentence without its full stop."""
         number = len(self.partitions)
         return (
             f"cache {self.cache} ({_CONTENTS.get(self.cache.rpartition('-')[2], 'rows')}) has lost {number:,} "
@@ -738,8 +739,8 @@ class Node(Value):
         plugin_version: Of tensorflow-ignite in the node.
         loops: The loops of the node that have failed or are silent; none: all go on.
         losses: What the service's own caches, of jobs, output and files, have lost; the same for all nodes.
-        lost_nodes: The nodes that have left the cluster without being stopped and are not back, as the node knows them
-            that answers; the same for all nodes.
+        lost_nodes: The nodes that have left the cluster without being stopped and are not back, as far as the answering
+            node knows; the same for all nodes.
         quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.
         availability: Whether it gets tasks; None: yes. ``"stopping"``: its tasks end, and then the node.
         missing_nodes: The nodes of the baseline that are not in the cluster; the same for all nodes.
@@ -748,7 +749,7 @@ class Node(Value):
         gpus: The GPUs that tasks may use; of the last agent while none runs.
         http_address: ``"host:port"`` of its HTTP port; empty: it has none.
         serves_models: Whether it is of a version that serves models.
-        time_zone: That of its JVM, such as ``"Europe/Berlin"``, in which it writes and reads DATE and TIME.
+        time_zone: The time zone of its JVM, such as ``"Europe/Berlin"``, for DATE and TIME.
     """
 
     id: str

@@ -111,7 +111,10 @@ class Task:
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process writes what is written once: the first worker, or the client process; true outside."""
+        """Whether this process writes the files of which the job has one copy: the first worker, or the client process.
+
+        True outside a job.
+        """
         return self.index == 0 and self.role == (self.rules.script_role if self.rules else "worker")
 
     @property

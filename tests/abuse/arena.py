@@ -172,7 +172,7 @@ class Arena:
     def _await_back(self, before: Sequence[Usage], *fields: str) -> None:
         deadline = time.monotonic() + RETURN_SECONDS
         while over := _over(before, self.usage(), fields):
-            assert time.monotonic() < deadline, f"not given back: {over}"
+            assert time.monotonic() < deadline, f"not released: {over}"
             time.sleep(0.5)
 
     def _living(self) -> dict[int, str]:

@@ -55,7 +55,7 @@ class Misbehaving(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[_ROWS])  # type: ignore[misc]
     def fills(self, x: Any) -> dict[str, Any]:
-        """Needs a number of mebibytes, and gives them back."""
+        """Needs a number of mebibytes, and releases them."""
         filled = tf.random.stateless_uniform([tf.cast(tf.reduce_max(x), tf.int32), _MEBIBYTE], [1, 2])
         return {"y": x + 0 * tf.reduce_sum(tf.sort(filled))}
 

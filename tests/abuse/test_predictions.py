@@ -217,7 +217,7 @@ def test_answers_that_nobody_reads_fill_no_heap(served: Served) -> None:
             await_true(lambda: served.post(body)[0] == 429, "there is room for answers that nobody reads", SECONDS)
             # A small one has room.
             assert served.post(b'{"instances": [1]}')[0] == 200
-    await_true(lambda: served.post(body)[0] == 200, "the memory of answers is not given back", SECONDS)
+    await_true(lambda: served.post(body)[0] == 200, "the memory of answers is not released", SECONDS)
 
 
 def test_the_application_keeps_its_latency_beside_predictions(served: Served) -> None:

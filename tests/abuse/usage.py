@@ -51,8 +51,8 @@ def usage(node: LocalNode) -> Usage:
 
 
 def heap_bytes(pid: int) -> int:
-    told = ask_jvm(pid, "GC.heap_info")
-    return sum(int(kilobytes) << 10 for kilobytes in re.findall(r"(?:heap|generation)\s+total \d+K, used (\d+)K", told))
+    text = ask_jvm(pid, "GC.heap_info")
+    return sum(int(kilobytes) << 10 for kilobytes in re.findall(r"(?:heap|generation)\s+total \d+K, used (\d+)K", text))
 
 
 def ask_jvm(pid: int, command: str) -> str:

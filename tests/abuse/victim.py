@@ -44,7 +44,7 @@ with (folder / f"ticks-{context().index}").open("a", buffering=1) as ticks:
         if (folder / "go").exists():
             break
         if time.monotonic() > deadline:
-            sys.exit("nobody let it go")
+            sys.exit("it was not released")
         ids = read()
         print(len(ids), sum(ids), file=ticks)
         report(step)

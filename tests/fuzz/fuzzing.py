@@ -78,7 +78,7 @@ class Summary:
 
 
 def fuzz(address: str, pid: int, count: int, seed: int) -> Summary:
-    """Sends so many messages to every method of a node, and garbage to its port; the same for the same seed."""
+    """Sends ``count`` messages to every method of a node, and garbage to its port; the same for the same seed."""
     summary = Summary()
     before = psutil.Process(pid).memory_info().rss
     lock = threading.Lock()

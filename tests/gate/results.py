@@ -64,7 +64,7 @@ def of_gradle(folder: Path) -> Iterator[Result]:
 
 
 def may_be_flaky(results: list[Result]) -> list[Result]:
-    """The failed tests that a second run may tell more about: those that have failed in no other way too."""
+    """The failed tests of which a second run may show more: those that have failed in no other way too."""
     failures = [result for result in results if result.outcome == "failed"]
     others = {failure.test for failure in failures if failure.kind != "test"}
     return [failure for failure in failures if failure.test not in others]

@@ -31,7 +31,7 @@ from phases import GRADLE, PARTS, PYTEST, REPORTS, ROOT, TEST, Command, Phase
 from results import Outcome, Result, may_be_flaky, of_gradle, of_pytest, shortened
 from summary import Flake, PhaseFigures, Summary
 
-# `make test` ends after so many failures: what follows mostly fails for the same reason.
+# `make test` ends after this number of failures: what follows mostly fails for the same reason.
 MOST_FAILURES = 5
 # More flaky tests than that are no accident.
 MOST_FLAKES = 2
@@ -186,7 +186,7 @@ class _Running:
                 log.write(piece)
                 log.flush()
                 if not self._hides_output:
-                    # Whoever reads our output may have ended; the command shall go on writing.
+                    # The reader of our output may have ended; the command shall go on writing.
                     with contextlib.suppress(OSError):
                         sys.stdout.buffer.write(piece)
                         sys.stdout.flush()
@@ -197,7 +197,7 @@ class _Running:
         return self._process.poll() is None
 
     def wait(self, most: float | None = None) -> None:
-        """Waits for its end, at most so many seconds."""
+        """Waits for its end, at most ``most`` seconds."""
         self._process.wait(most)
         self._seconds = time.monotonic() - self._begin
 

@@ -56,7 +56,7 @@ class Cluster:
 
     @classmethod
     def start(cls, nodes: int) -> Cluster:
-        """Starts so many servers, each on a free port."""
+        """Starts a number of servers, each on a free port."""
         cluster = cls()
         cluster.nodes = [Node(cluster, index) for index in range(nodes)]
         return cluster
@@ -95,14 +95,14 @@ class Cluster:
             self._changed.notify_all()
 
     def wait_for_streams(self, count: int, seconds: float = 20.0) -> bool:
-        """Waits until exactly so many streams send, or are held."""
+        """Waits until exactly ``count`` streams send, or are held."""
         with self._changed:
             return self._changed.wait_for(lambda: self._streams == count, seconds)
 
 
 @contextmanager
 def numbers() -> Iterator[Cluster]:
-    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows. Whoever reads must have let go at the end."""
+    """Three nodes with the cache ``numbers``: 375, 375 and 250 rows. No reader may hold them at the end."""
     cluster = Cluster.start(3)
     ids = np.arange(ROWS)
     cluster.add(
@@ -190,7 +190,7 @@ class Node(flight.FlightServerBase):
     def get_flight_info(
         self, context: flight.ServerCallContext, descriptor: flight.FlightDescriptor
     ) -> flight.FlightInfo:
-        """Schema, rows, and an endpoint for each node with partitions that are wanted."""
+        """Schema, rows, and an endpoint for each node with requested partitions."""
         command = data_pb2.ReadCommand.FromString(descriptor.command)
         cache = self._cache(command.cache)
         schema = _columns(cache, command)

@@ -71,7 +71,7 @@ def await_files(handle: JobHandle, *paths: Path) -> list[str]:
             break
         assert not is_over, f"{missing} did not come: {handle.status.cause}"
         assert time.monotonic() < deadline, f"{missing} did not come"
-        # Nothing tells that a file appears.
+        # No event reports that a file appears.
         time.sleep(0.05)
     return [path.read_text() for path in paths]
 

@@ -174,7 +174,7 @@ def await_balanced(cluster: LocalCluster, caches: list[Cache], seconds: float = 
         while len(steady) < _STEADY_POLLS:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"partitions still move {seconds:.0f} s after the last change: {_moving(client)}")
-            # No event tells a process outside the cluster that rebalancing has ended.
+            # No event informs a process outside the cluster that rebalancing has ended.
             time.sleep(_POLL)
             shares = [_shares(cache, cluster.address) for cache in wide]
             if _moving(client) or any(set(share) != set(cluster.addresses) for share in shares):

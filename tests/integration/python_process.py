@@ -34,7 +34,7 @@ def running(*command: str, **environment: str) -> Iterator[subprocess.Popen[str]
         process.communicate()
 
 
-def lines_of(process: subprocess.Popen[str], wanted: str) -> list[str]:
+def lines_of(process: subprocess.Popen[str], expected: str) -> list[str]:
     """What it prints until a line with these words; kills it when that does not come in time."""
     lines: list[str] = []
     late = threading.Timer(START_SECONDS, process.kill)
@@ -43,8 +43,8 @@ def lines_of(process: subprocess.Popen[str], wanted: str) -> list[str]:
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line)
-            if wanted in line:
+            if expected in line:
                 return lines
     finally:
         late.cancel()
-    pytest.fail(f"{wanted!r} did not come: {''.join(lines)[-4000:]}")
+    pytest.fail(f"{expected!r} did not come: {''.join(lines)[-4000:]}")

@@ -143,9 +143,9 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
     found = [read(tmp_path, f"{index}.json") for index in range(3)]
     for errors in found:
         assert "layer 'of_one_worker' (Normalization) is not equal on all workers" in errors["mean"]
-        assert "that of worker 0 differs from that of worker 1, worker 2" in errors["mean"]
+        assert "worker 0 differs from worker 1, worker 2" in errors["mean"]
         assert "layer 'other_words' (IntegerLookup) is not equal on all workers" in errors["vocabulary"]
-        assert "differs from that of worker 1. All" in errors["vocabulary"]
+        assert "differs from worker 1. All" in errors["vocabulary"]
         assert "counter" in errors["variable"]
         assert "is not equal on all workers" in errors["variable"]
         # That of the first worker.

@@ -338,7 +338,7 @@ def test_each_epoch_of_fit_has_the_rows_of_its_time(
     cluster: Cluster, library: str, strategy: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     def write(rows: int) -> None:
-        """The cache has so many rows from now on."""
+        """From now on the cache has this number of rows."""
         cluster.add("rows", table_of({"x": np.ones(rows, np.float32), "y": np.ones(rows, np.float32)}))
 
     kind: Any = pytest.importorskip(library)

@@ -102,7 +102,7 @@ def test_an_iterator_that_is_dropped_ends_its_streams_and_so_does_one_that_went_
 ) -> None:
     def streams_end() -> bool:
         gc.collect()
-        # What TensorFlow was fetching when its iterator went, it lets go when it runs something next.
+        # TensorFlow releases what it was fetching for a deleted iterator when it runs something next.
         return bool(tf.zeros([]) == 0) and cluster.wait_for_streams(0, 0.5)
 
     cluster.holds_streams = True

@@ -56,7 +56,8 @@ JVM = ("-Xms64m", "-Xmx384m")
 KILLED, JOINED = "one was killed", "another joined"
 SIZES = {"1 node": 1, "2 nodes": 2, "4 nodes": 4, "6 nodes": 6}
 STAGES = ["1 node", "2 nodes", "4 nodes", KILLED, JOINED, "6 nodes"]
-# All caches are read through shared memory at each stage, and one in so many over the network too, others each time.
+# All caches are read through shared memory at each stage. One in FLIGHT_TURNS, another each time, is read over the
+# network too.
 FLIGHT_TURNS = 5
 
 
@@ -77,8 +78,8 @@ class Growth:
             if STAGES[self._at] == KILLED:
                 self._kill()
             else:
-                wanted = SIZES.get(STAGES[self._at], len(self.cluster.nodes) + 1)
-                while len(self.cluster.nodes) < wanted:
+                expected = SIZES.get(STAGES[self._at], len(self.cluster.nodes) + 1)
+                while len(self.cluster.nodes) < expected:
                     self.cluster.start_node()
             if FILTERED.name not in self.rows:
                 self._fill([FILTERED])

@@ -105,7 +105,7 @@ def test_an_attempt_that_stood_still_while_it_saved_takes_nothing_from_the_next_
         await_true(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "the process runs", LIMIT)
         (new,) = job.start_workers(["-c", SCRIPT, str(folder), "6", "", renames], 1, attempt=2)
         resumed = int(new.until("^resumed from ([0-9]+)")[1])
-        # What was whole when the new attempt began counts, whoever wrote it.
+        # The new attempt uses what was whole when it began, of any writer.
         assert resumed == (3 if point in ("the pointer", "removals") else 2)
         new.finish()
         names = os.listdir(folder)

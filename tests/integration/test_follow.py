@@ -345,7 +345,7 @@ def test_no_row_is_missed_while_three_write_and_owners_die_and_partitions_move(
 
 
 @pytest.mark.full
-def test_a_process_that_was_forked_after_a_call_is_told_so_and_ends_as_any_other(
+def test_a_process_that_was_forked_after_a_call_gets_an_error_and_ends_as_any_other(
     cluster: LocalCluster, tmp_path: Path
 ) -> None:
     cache = made(cluster, "before_fork", 10)

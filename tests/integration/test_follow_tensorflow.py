@@ -85,7 +85,7 @@ model.fit(rows.map(lambda row: (row["id"][:, None], row["id"])), verbose=0, call
 
 
 def waits(pid: int) -> bool:
-    """Whether a process does nothing for so many looks at all its threads that it is not about to go on."""
+    """Whether no thread of a process runs in 40 samples in turn, so that it is not about to go on."""
     for _ in range(40):
         for path in Path(f"/proc/{pid}/task").glob("*/stat"):
             if path.read_text().rpartition(")")[2].split()[0] != "S":

@@ -1,4 +1,4 @@
-"""A job whose worker is replaced, as its history, its description and its output tell of it."""
+"""A job whose worker is replaced, as its history, its description and its output report it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tensorflow_ignite.testing.patience import patiently
 pytestmark = pytest.mark.full
 
 TIMEOUT = patiently(120)
-# The coordinator does nothing until the test lets it go; the workers are TensorFlow's servers.
+# The coordinator does nothing until the test releases it; the workers are TensorFlow's servers.
 SCRIPT = """
 import os, sys, time
 while not os.path.exists(sys.argv[1]):
     time.sleep(0.05)
-print("let go")
+print("released")
 """
 
 

@@ -83,7 +83,7 @@ def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_o
     tasks, agent = tasks_of(victim), agent_of(victim)
     nodes.suspend_node(victim)
     try:
-        # Its peers would give it up after a minute; the cause of the end tells that they have not.
+        # Its peers would give it up after a minute; the cause of the end shows that they have not.
         await_gone(tasks, LIMIT)
         assert agent.is_running()
     finally:

@@ -21,7 +21,7 @@ from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 pytestmark = pytest.mark.full
 
-# Runs until it is told to end, by a file of its name.
+# Runs until there is a file of its name.
 _SCRIPT = """
 import sys, time
 from pathlib import Path

@@ -97,7 +97,7 @@ def test_the_agent_of_a_killed_node_ends_all_its_processes_and_proves_it_before_
         # A minute and more in which it need not have waited.
         assert second.started_at - first.ending_at < timedelta(seconds=LEASE)
         assert not [pid for pid in processes if alive(pid)]
-        # The agent tells the other nodes about that, and calls those that do not answer again.
+        # The agent reports this to the other nodes, and repeats calls that get no answer.
         await_gone({agent.pid}, LIMIT)
         # What its node has written stays.
         assert [path for path in files_below(victim.task_directory) if path.name != "authorities.pem"] == []

@@ -101,7 +101,7 @@ def test_examples_with_a_loop_recognise_digits(
 
 
 @pytest.mark.full
-def test_a_script_with_another_strategy_than_its_kind_is_told_so_at_once(
+def test_a_script_with_another_strategy_than_its_kind_fails_at_once(
     client: tfi.Client, line: str, tmp_path: Path
 ) -> None:
     handle = client.submit(
@@ -243,7 +243,7 @@ def test_workers_have_gpus_of_their_own_on_the_nodes_that_have_them(
     with LocalCluster(nodes=1, config=tolerant) as nodes:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
         nodes.start_node()
-        # So many that each node has some for two workers.
+        # Enough for each node to own some for two workers.
         tfi.load("pictures", {"id": np.arange(64)}, partitions=64, address=nodes.addresses[0])
         with tfi.connect(nodes.addresses[0]) as client:
             assert sorted(len(node.gpus) for node in client.nodes()) == [0, 3]

@@ -76,7 +76,7 @@ def test_a_loaded_cache_keeps_the_types_of_its_other_columns_when_sql_changes_on
     assert table.column_names == ["_key", "image", "WEIGHT"]
     assert table.schema.field("image").type == pa.list_(pa.uint8(), 12)
     assert table["WEIGHT"].to_pylist() == [None, 1.5]
-    # Whoever appends need not know the column that SQL has added.
+    # A client that appends need not know the column that SQL has added.
     more = {"id": [3], "image": images[:1]}
     tfi.load("altered", more, key="id", if_exists="append", address=cluster.address)
     assert rows("altered", cluster, columns=["WEIGHT"], where="id = 3") == [{"WEIGHT": None}]

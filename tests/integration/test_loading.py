@@ -294,7 +294,7 @@ def test_the_command_line_loads_files_and_prints_errors(cluster: LocalCluster, t
         assert ran.stderr.startswith("error: ")
         assert fault in ran.stderr
         assert "Traceback" not in ran.stderr
-    # Far behind what tells the types of the columns.
+    # Far behind the rows from which the types of the columns are inferred.
     rows.write_text("id,weight\n" + "".join(f"{number},1.{'0' * 50}\n" for number in range(90_000)) + "word,1.0\n")
     ran = cli("load", "broken", path, address=cluster.address)
     assert ran.returncode == 1

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.full
 
 # Far more than streams send ahead of their reader.
 ROWS, WIDTH = 6_000, 16_384
-# So many that the new node surely gets some which were not read yet.
+# Enough for the new node surely to get some that were not read yet.
 PARTITIONS = 64
 SECONDS = patiently(180.0)
 

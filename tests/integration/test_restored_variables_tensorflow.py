@@ -152,7 +152,7 @@ def test_metrics_that_cannot_be_restored_are_named(tmp_path: Path, caplog: pytes
     with caplog.at_level(logging.WARNING):
         fit(Eager, tmp_path)
     assert "Eager cannot make its variables before a checkpoint is restored" in caplog.text
-    assert "the logs of the epoch that goes on have the steps since the restart alone" in caplog.text
+    assert "the logs of the resumed epoch have only the steps since the restart" in caplog.text
 
 
 def loop(make: Callable[[], Any], directory: str, steps: int, *, is_built: bool) -> list[float]:

@@ -79,7 +79,7 @@ def test_mirrored_workers_resume_together_and_in_another_number(new_job: Callabl
     # They have gone on until they were killed.
     assert first.checkpoint_step >= 20
     assert first.checkpoint_step % 10 == 0
-    # The others write no checkpoint, so they tell of none.
+    # The others write no checkpoint, so they report none.
     assert job.progress("1-worker1-0").checkpoint_step == 0
 
     # By seconds: all save at the same steps, although only the first one's clock counts.

@@ -1,4 +1,4 @@
-"""An epoch has each row once, whatever restarts: told by books of the keys of each step, which the script writes."""
+"""An epoch has each row once, whatever restarts: the script writes a book of the keys of each step."""
 
 from __future__ import annotations
 

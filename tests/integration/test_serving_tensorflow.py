@@ -335,7 +335,7 @@ class Waits(tf.Module):  # type: ignore[misc]
 
 
 @pytest.mark.full
-def test_a_model_that_waits_for_ever_is_started_again_and_named(
+def test_a_model_that_waits_forever_is_started_again_and_named(
     service: Service, client: tfi.Client, tmp_path: Path
 ) -> None:
     module = Waits(str(tmp_path / "never"))

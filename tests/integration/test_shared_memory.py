@@ -153,7 +153,7 @@ def test_every_batch_of_an_epoch_may_be_kept_and_no_descriptor_with_it(cluster: 
 
 
 @pytest.mark.full
-def test_a_stream_that_is_cancelled_or_dropped_ends_and_the_node_lets_go(cluster: LocalCluster, images: str) -> None:
+def test_a_stream_that_is_cancelled_or_dropped_ends_and_its_memory_is_free(cluster: LocalCluster, images: str) -> None:
     stream = choice.open_stream(endpoints(cluster, images)[0], images, "shared")
     iterator = iter(stream)
     check(next(iterator))

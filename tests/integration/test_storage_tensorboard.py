@@ -60,7 +60,7 @@ def ask(url: str) -> Any:
 
 
 def scalars(url: str, run: str, count: int) -> list[float]:
-    """The values of a run, once there are so many of them."""
+    """The values of a run, once there are ``count`` of them."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if run in ask(f"{url}/data/runs"):

@@ -136,7 +136,7 @@ def test_summaries_can_be_read_as_soon_as_they_are_flushed(directory: str) -> No
     writer.flush()
     (path,) = gfile.glob(f"{directory}/*tfevents*")
     events = tf.compat.v1.io.tf_record_iterator(path)
-    assert sum(1 for _ in events) == 6  # the first one tells the version
+    assert sum(1 for _ in events) == 6  # the first one is the version
     # The same reader sees what is written later, as TensorBoard expects.
     with writer.as_default():
         tf.summary.scalar("loss", 0.0, step=5)

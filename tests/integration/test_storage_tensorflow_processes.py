@@ -30,7 +30,7 @@ THREADS = 16
 _END = 60.0
 
 
-def test_sixteen_threads_read_and_write_without_waiting_for_ever(cluster: LocalCluster) -> None:
+def test_sixteen_threads_read_and_write_without_a_deadlock(cluster: LocalCluster) -> None:
     root = f"ignite://{cluster.address}/sixteen"
     gfile.makedirs(root)
     content = os.urandom(700_000)
@@ -103,7 +103,7 @@ def test_a_process_that_is_killed_while_it_saves_leaves_the_checkpoint_before(cl
     checkpoint.restore(latest).expect_partial()
     # Every number in it is of one save.
     assert np.unique(value.numpy()).tolist() == [2.0]
-    # And whoever takes over goes on in the same place.
+    # The process that takes over goes on in the same place.
     manager = tf.train.CheckpointManager(checkpoint, directory, max_to_keep=2)
     manager.save()
     assert tf.train.latest_checkpoint(directory) != latest

@@ -108,7 +108,7 @@ sys.stdin.read()
 """
 
 
-def test_a_node_lets_go_when_its_reader_is_killed(cluster: LocalCluster) -> None:
+def test_a_node_releases_a_stream_whose_reader_is_killed(cluster: LocalCluster) -> None:
     ids = np.arange(1_000)
     # One stream of 64 MB: more than the system keeps for a reader who does not read.
     tfi.load("tcp-left", {"x": pixels(ids, WIDE)}, partitions=1, address=cluster.address)

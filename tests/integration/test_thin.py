@@ -223,17 +223,17 @@ def test_a_requested_schema_overrides_the_schema_of_the_cluster(nodes: list[Thin
         cache.put(99, pixels(pixels=b"short", label=99))
         client.create_cache("nothing")
     square = pa.list_(pa.list_(pa.uint8(), 3), 2)
-    wanted = pa.schema([pa.field("pixels", square), pa.field("label", pa.int64())]).serialize().to_pybytes()
-    table = read(nodes, "pixels", schema=wanted, on_mismatch=data_pb2.MISMATCH_SKIP).sort_by("label")
+    schema = pa.schema([pa.field("pixels", square), pa.field("label", pa.int64())]).serialize().to_pybytes()
+    table = read(nodes, "pixels", schema=schema, on_mismatch=data_pb2.MISMATCH_SKIP).sort_by("label")
     assert table.schema.types[table.column_names.index("label")] == pa.int64()
     assert table["pixels"].to_pylist()[7] == [[7, 255, 0], [1, 2, 3]]
     assert table["label"].to_pylist() == list(range(20))
     with pytest.raises(errors.RowMismatchError, match="key 99 does not fit: pixels has 5 elements, not 6"):
-        read(nodes, "pixels", schema=wanted)
+        read(nodes, "pixels", schema=schema)
     misfit = pa.schema([pa.field("label", pa.utf8())]).serialize().to_pybytes()
     with pytest.raises(errors.UnsupportedTypeError, match=r"fits none of .* label is int"):
         described(nodes, "pixels", schema=misfit, on_mismatch=data_pb2.MISMATCH_SKIP)
-    found = described(nodes, "nothing", schema=wanted)
+    found = described(nodes, "nothing", schema=schema)
     assert (found.rows, found.schema.names) == (0, ["pixels", "label"])
     with pytest.raises(errors.SchemaUnknownError, match="schema="):
         described(nodes, "nothing")

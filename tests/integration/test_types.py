@@ -275,9 +275,9 @@ def test_objects_are_keys(cluster: LocalCluster, thin: Client) -> None:
     cache = thin.create_cache("homes")
     for number in range(5):
         cache.put(home(place=place(x=number, text=f"p{number}"), floor=-number), number, None, ignite.LongObject)
-    wanted = [{"place": {"x": number, "text": f"p{number}"}, "floor": -number} for number in range(5)]
+    expected = [{"place": {"x": number, "text": f"p{number}"}, "floor": -number} for number in range(5)]
     table = tfi.read_table(cache.name, key=True, options=tfi.ReadOptions(address=cluster.address)).sort_by("value")
-    assert table["_key"].to_pylist() == wanted
+    assert table["_key"].to_pylist() == expected
     dataset = tfi.dataset(cache.name, key=True, options=tfi.ReadOptions(address=cluster.address))
     rows = sorted(dataset.as_numpy_iterator(), key=lambda row: row["value"])
     assert [listed(row["_key"]["place"]["x"]) for row in rows] == list(range(5))

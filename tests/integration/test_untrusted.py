@@ -273,5 +273,5 @@ def test_a_silent_connection_is_closed(cluster: LocalCluster) -> None:
         received = b""
         while data := connection.recv(4_096):
             received += data
-        # The node's settings, and a farewell; not nothing for ever.
+        # The node's settings, and a farewell; not nothing forever.
         assert len(received) < 1_000

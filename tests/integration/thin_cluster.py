@@ -58,7 +58,7 @@ _CACHES = [
 
 
 def register_enum(client: Client, name: str, constants: Sequence[str]) -> int:
-    """Tells the cluster of an enum, which pyignite's own call for it cannot; returns the number of its type."""
+    """Registers an enum with the cluster, which pyignite's own call cannot; returns the number of its type."""
     fields = [("type_id", Int), ("type_name", String), ("affinity_key_field", String)]
     fields += [("binary_fields", binary_fields_struct), ("is_enum", Bool), ("enums", enum_struct)]
     query = Query(OP_PUT_BINARY_TYPE, [*fields, ("schema", schema_struct)])
@@ -87,7 +87,7 @@ class ThinNode:
         self.address = f"{self.host}:{port}"
 
     def await_servers(self, number: int) -> None:
-        """Waits until it sees so many nodes, each of which owns partitions, and takes clients.
+        """Waits for a number of nodes, each of which owns partitions and takes clients.
 
         A node that has just joined owns none for a moment, of caches that are created then too.
         """

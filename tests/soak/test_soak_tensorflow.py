@@ -21,7 +21,7 @@ ROWS = 4_000
 EPOCHS = 200
 # By then every pool of threads and memory is as large as it gets.
 WARM_EPOCHS = 50
-# Every so many epochs, one is given up half-way.
+# One in this number of epochs is given up half-way.
 BROKEN_OFF = 10
 BATCH = 256
 WAYS: dict[str, tuple[Any, bool]] = {

@@ -238,7 +238,7 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
         storage_pb2_grpc.add_FileServiceServicer_to_server(self, self._server)
         storage_pb2_grpc.add_BlockMemoryServiceServicer_to_server(self, self._server)
         self.store.addresses.append(self.address)
-        #: Told of each block that is asked for: extent and number.
+        #: Called with the extent and the number of each requested block.
         self.on_read: Callable[[str, int], None] = lambda extent, number: None
         #: Bytes of blocks that were sent in messages.
         self.sent = 0
@@ -246,9 +246,9 @@ class FileServer(NodeApiServer, storage_pb2_grpc.FileServiceServicer, storage_pb
         self.shares = True
         #: The memory that it uses now, by name.
         self.memories: dict[bytes, mmap.mmap] = {}
-        #: So many blocks are spoiled on their way.
+        #: This number of blocks is spoiled on the way.
         self.spoil = 0
-        #: Told of each block that is to be stored: extent and number.
+        #: Called with the extent and the number of each block before it is stored.
         self.on_put: Callable[[str, int], None] = lambda extent, number: None
 
     def ListNodes(self, request: Any, context: Any) -> Any:

@@ -1,7 +1,7 @@
 """A node API in memory, on a real socket: what the client's tests talk to.
 
-It keeps the contract of job.proto and nothing more; a test changes jobs and output, and the streams that are open tell
-of it at once.
+It keeps the contract of job.proto and nothing more; a test changes jobs and output, and the open streams report
+it at once.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
         self.wait_for_streams(0, 10)
 
     def wait_for_streams(self, number: int, timeout: float) -> bool:
-        """Waits until so many streams are open."""
+        """Waits until ``number`` streams are open."""
         with self._streams_changed:
             return self._streams_changed.wait_for(lambda: self.streams == number, timeout)
 
@@ -244,7 +244,7 @@ class State:
         self.warning = ""
         #: A job that is asked to stop does so at once.
         self.stops = True
-        #: Told of each submitted job.
+        #: Called with each submitted job.
         self.on_submit: Callable[[Any], None] = lambda job: None
         self._news = threading.Condition()
         self._ended: set[int] = set()
@@ -272,7 +272,7 @@ class State:
         return job
 
     def update(self, job_id: str, **fields: Any) -> None:
-        """Changes a job, and tells those who watch it; a job that becomes over has finished now."""
+        """Changes a job, and notifies its watchers; a job that ends finishes now."""
         with self._news:
             job = job_pb2.Job()
             job.CopyFrom(self.jobs[job_id])

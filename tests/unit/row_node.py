@@ -57,7 +57,7 @@ class RowNode:
         return np.arange(number * self.rows, (number + 1) * self.rows)
 
     def layout(self, behind: int = 0) -> data_pb2.BatchLayout:
-        """Where they lie: at the start of their memory, and so many bytes more."""
+        """The layout of the rows, which begin ``behind`` bytes after the start of their memory."""
         return data_pb2.BatchLayout(
             rows=self.rows,
             nodes=[data_pb2.BatchNode(length=self.rows)],
@@ -117,7 +117,7 @@ _Node = TypeVar("_Node", bound=RowNode)
 
 @contextmanager
 def running(node: _Node) -> Iterator[_Node]:
-    """Ends a node, and lets go of all memory that was shared with it."""
+    """Ends a node, and releases all memory that was shared with it."""
     yield node
     node.stop()
     gc.collect()

@@ -28,13 +28,13 @@ class Node(RowNode, shared_pb2_grpc.SharedMemoryServiceServicer):  # type: ignor
         context.add_callback(self.ended.set)
         opening = next(requests).start
         yield shared_pb2.ReadIntoMemoryResponse(schema=SCHEMA.serialize().to_pybytes())
-        wanted = 0
+        needed = 0
         for number in range(self.batches):
             values = self.values(number)
-            while (offer := self._offer(requests)).bytes < max(values.nbytes, wanted):
-                if not wanted:
-                    wanted = values.nbytes
-                    yield shared_pb2.ReadIntoMemoryResponse(needs_bytes=wanted)
+            while (offer := self._offer(requests)).bytes < max(values.nbytes, needed):
+                if not needed:
+                    needed = values.nbytes
+                    yield shared_pb2.ReadIntoMemoryResponse(needs_bytes=needed)
             self.fail_before_last(number, context)
             self._fill(opening, offer, values)
             yield shared_pb2.ReadIntoMemoryResponse(batch=self.layout(), segment=offer.id)

@@ -204,7 +204,7 @@ def test_a_task_beyond_a_limit_ends_with_all_its_processes_and_an_error_that_nam
     assert not agent.living()
 
 
-def test_limits_are_checked_twice_a_second_and_time_that_is_over_ends_a_task_for_good_after_it_could_save() -> None:
+def test_limits_are_checked_twice_a_second_and_time_that_is_over_ends_a_task_permanently_after_it_could_save() -> None:
     clock, looked_at = Clock(), []
     rules = agent_pb2.TaskLimits(processes=4, memory_bytes=1 << 30)
     rules.run_time.FromSeconds(8)

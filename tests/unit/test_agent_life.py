@@ -141,7 +141,7 @@ def test_the_end_of_an_agent_is_no_failure_of_its_tasks(agent: Agent) -> None:
 
 
 def test_ends_with_its_parent_though_its_input_stays_open(tmp_path: Path) -> None:
-    # The input's writer is this test, not the parent: only the death signal can tell.
+    # The input's writer is this test, not the parent: only the death signal can end the agent.
     with agent_below(tmp_path / "work") as (parent, ready):
         parent.kill()
         parent.wait()

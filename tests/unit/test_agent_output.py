@@ -93,7 +93,7 @@ def test_long_output_is_cut_at_line_ends_into_bounded_chunks_and_so_is_a_long_li
     assert [len(chunk) for chunk in data(output)[len(chunks) :]] == [CHUNK_BYTES, 1]
 
 
-def test_beyond_the_limit_the_last_part_is_kept_and_the_disk_given_back(output: Output, tmp_path: Path) -> None:
+def test_beyond_the_limit_the_last_part_is_kept_and_the_disk_is_released(output: Output, tmp_path: Path) -> None:
     limit = 4 * TAIL_BYTES
     line = b"0123456789abcde\n"
     written = 16 * TAIL_BYTES

@@ -369,7 +369,7 @@ def test_rm_removes_and_prints_what_it_removed(fs, files) -> None:
 def test_rm_checks_every_path_before_it_removes_one(fs, files) -> None:
     before = everything(files)
     err = error_of(fs("rm", "ignite:///top", "ignite:///jobs"))
-    assert "ignite:///jobs is a directory. Directories are removed only when that is asked for. Add -r." in err
+    assert "ignite:///jobs is a directory. Directories are removed only with -r. Add -r." in err
     assert fs("rm", "ignite:///top", "ignite:///nope")[0] == 1
     assert fs("rm", "-r", "ignite:///")[0] == 1
     assert everything(files) == before
@@ -456,18 +456,18 @@ def test_a_terminal_gets_colours_and_a_bar_and_a_pipe_gets_neither(node, files, 
 
 def test_shells_complete_paths_of_the_cluster(complete, node, files) -> None:
     put(files, "/my file")
-    tell = "tensorflow-ignite fs"
-    assert complete(f"{tell} ls ig") == ["ignite:///"]
-    assert complete(f"{tell} cat ignite:///t") == ["ignite:///top"]
-    assert complete(f"{tell} cp /tmp/x ignite:///jobs/1/") == ["ignite:///jobs/1/a.txt", "ignite:///jobs/1/deep/"]
+    program = "tensorflow-ignite fs"
+    assert complete(f"{program} ls ig") == ["ignite:///"]
+    assert complete(f"{program} cat ignite:///t") == ["ignite:///top"]
+    assert complete(f"{program} cp /tmp/x ignite:///jobs/1/") == ["ignite:///jobs/1/a.txt", "ignite:///jobs/1/deep/"]
     # The only directory is entered.
-    assert complete(f"{tell} ls ignite:///jo") == ["ignite:///jobs/1/", "ignite:///jobs/2/"]
-    assert complete(f"{tell} stat ignite://{node.address}/t") == [f"ignite://{node.address}/top"]
-    assert complete(f"{tell} stat --address {node.address} ignite:///m") == ["ignite:///my file"]
-    assert complete(f"{tell} ls ignite:///nope/") == []
+    assert complete(f"{program} ls ignite:///jo") == ["ignite:///jobs/1/", "ignite:///jobs/2/"]
+    assert complete(f"{program} stat ignite://{node.address}/t") == [f"ignite://{node.address}/top"]
+    assert complete(f"{program} stat --address {node.address} ignite:///m") == ["ignite:///my file"]
+    assert complete(f"{program} ls ignite:///nope/") == []
     # Bash breaks words at colons, and takes what it is given as typed.
-    assert complete(f"{tell} rm ignite:///t", "bash") == ["///top"]
-    assert complete(f"{tell} rm ignite:///m", "bash") == ["///my\\ file"]
-    assert complete(f"{tell} mv ignite:///top ignite:///jobs/1/d", "bash") == ["///jobs/1/deep/b.bin"]
+    assert complete(f"{program} rm ignite:///t", "bash") == ["///top"]
+    assert complete(f"{program} rm ignite:///m", "bash") == ["///my\\ file"]
+    assert complete(f"{program} mv ignite:///top ignite:///jobs/1/d", "bash") == ["///jobs/1/deep/b.bin"]
     port = node.address.rpartition(":")[2]
-    assert complete(f"{tell} rm ignite://{node.address}/t", "bash") == [f"{port}/top"]
+    assert complete(f"{program} rm ignite://{node.address}/t", "bash") == [f"{port}/top"]

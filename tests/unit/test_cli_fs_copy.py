@@ -93,7 +93,7 @@ def test_patterns_choose_files_and_a_literal_name_comes_first(fs, memory, model,
 @pytest.mark.parametrize(
     ("args", "fault"),
     [
-        (["model", "copy"], "model is a directory. Directories are copied only when that is asked for. Add -r."),
+        (["model", "copy"], "model is a directory. Directories are copied only with -r. Add -r."),
         (["nope", "copy"], "nope does not exist"),
         (["model/a.txt", "model/nothing", "copy"], "copy is no directory, and 2 sources cannot become one file"),
         (["model/a.txt", "model/a.txt"], "are the same file"),

@@ -276,7 +276,7 @@ def test_settings_of_programs_that_begin_like_variables_of_a_task_are_the_users(
 
 
 @pytest.mark.parametrize("evaluator", ["evaluate.py", "../train.py"])
-def test_a_script_of_the_evaluator_that_the_code_has_not_is_told_at_once(client, node, script, evaluator) -> None:
+def test_a_missing_script_of_the_evaluator_is_refused_at_once(client, node, script, evaluator) -> None:
     with pytest.raises(errors.CodeNotFoundError, match=rf"no script '{evaluator}' for the evaluator.*: train\.py"):
         client.submit(script, cache="images", evaluator=tfi.Evaluator(script=evaluator))
     assert node.calls == ["ListNodes"]

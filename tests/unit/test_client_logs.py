@@ -65,7 +65,7 @@ def test_a_stream_that_begins_again_gives_each_line_once(text, cuts, again, forg
         return [data[start:end] for start, end in pairwise(bounds)]
 
     plain = LineAssembler()
-    wanted = feed(plain, data) + [line.text for line in plain.finish()]
+    expected = feed(plain, data) + [line.text for line in plain.finish()]
 
     assembler = LineAssembler()
     first = pieces(cuts)
@@ -78,5 +78,5 @@ def test_a_stream_that_begins_again_gives_each_line_once(text, cuts, again, forg
     for start, end in pairwise(bounds):
         rest += assembler.add(1, "worker", 0, data[start:end], 0)
     rest += assembler.finish()
-    assert seen + [line.text for line in rest] == wanted
+    assert seen + [line.text for line in rest] == expected
     assert all(line.dropped_bytes == 0 for line in rest)

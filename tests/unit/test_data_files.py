@@ -81,7 +81,7 @@ def test_csv_files_of_other_encodings_are_read_with_their_name_and_refused_witho
         read(later)
 
 
-def test_columns_without_a_name_get_one_that_the_caller_is_told(tmp_path: Path) -> None:
+def test_columns_without_a_name_get_one_that_a_note_names(tmp_path: Path) -> None:
     # As pandas and R write the labels of rows.
     path = write(tmp_path, "a.csv", '"","x",""\n"r1",5,1\n"r2",6,2\n')
     note = "has no name in the file"
@@ -96,7 +96,7 @@ def test_columns_without_a_name_get_one_that_the_caller_is_told(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("rows", [0, 400_000])
-def test_numbers_that_lose_zeros_or_a_plus_are_told_wherever_they_stand(tmp_path: Path, rows: int) -> None:
+def test_numbers_that_lose_zeros_or_a_plus_are_reported_wherever_they_stand(tmp_path: Path, rows: int) -> None:
     path = write(tmp_path, "a.csv", "zip,phone,x\n" + "10001,4.5,0.5\n" * rows + "00501,+4930,-0.5\n")
     columns, notes = read(path)
     assert (columns["zip"][-1], columns["phone"][-1], columns["x"][-1]) == (501, 4930, -0.5)
@@ -164,7 +164,7 @@ def test_csv_files_whose_rows_would_be_lost_or_changed_are_refused(tmp_path: Pat
         read(write(tmp_path, "a.csv", text), **csv)
 
 
-def test_quotes_are_part_of_texts_if_the_caller_says_so_and_large_numbers_are_told(tmp_path: Path) -> None:
+def test_quotes_are_part_of_texts_if_the_caller_says_so_and_large_numbers_are_reported(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", 'id,t\n1,"abc\n2,x\n')
     assert read(path, quote_char=False)[0] == {"id": [1, 2], "t": ['"abc', "x"]}
     columns, notes = read(write(tmp_path, "b.csv", "n,h\n12345678901234567890,0x1F\n"))
@@ -174,7 +174,7 @@ def test_quotes_are_part_of_texts_if_the_caller_says_so_and_large_numbers_are_to
 
 def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_patterns_too(tmp_path: Path) -> None:
     first = write(tmp_path, "a.csv", "\n\n,x\nr0,0\n")
-    with pytest.raises(errors.InvalidRequestError, match=r"end in line 1, and those of the first file in line 3"):
+    with pytest.raises(errors.InvalidRequestError, match=r"end in line 1, and the names of the first file in line 3"):
         read([first, write(tmp_path, "b.csv", ",x\nr1,1\nr2,2\n")])
     for year, suffix, text in ((2025, "csv", "x\n1\n"), (2026, "csv", "x\n2\n")):
         (tmp_path / f"h/year={year}/.ipynb_checkpoints").mkdir(parents=True)
@@ -531,7 +531,7 @@ def test_decimal_numbers_of_a_database_may_become_longer_and_not_finer() -> None
         *[(text, None) for text in ("9007199254740992", "1e-400", "")],
     ],
 )
-def test_a_floating_point_number_that_loses_digits_is_told(tmp_path: Path, text: str, note: str | None) -> None:
+def test_a_floating_point_number_that_loses_digits_is_reported(tmp_path: Path, text: str, note: str | None) -> None:
     _, notes = read(write(tmp_path, "a.csv", f"id,x\n0,1.5\n1,{text}\n2,\n"))
     if note is None:
         assert notes == {}
@@ -564,7 +564,7 @@ def test_the_line_of_a_text_that_is_no_truth_value_is_that_of_its_spaces(tmp_pat
         read(path)
 
 
-def test_integers_of_json_that_lose_digits_beside_fractions_are_told_and_kept_as_decimals(tmp_path: Path) -> None:
+def test_integers_of_json_that_lose_digits_beside_fractions_are_reported_and_kept_as_decimals(tmp_path: Path) -> None:
     rows = [{"x": 1.5, "n": 2**53 + 1, "o": {"y": 0.5}}, {"x": 2**53 + 1, "n": 1, "o": {"y": -(2**64) - 1}}]
     path = write(tmp_path, "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     columns, notes = read(path)

@@ -133,7 +133,7 @@ def await_true(condition: Callable[[], bool]) -> None:
 
 
 def batch_of(follower: Follower, positions: Array) -> FollowedBatch:
-    """The next batch with rows; a test that waits for ever is ended."""
+    """The next batch with rows; a test that waits forever is ended."""
     while not (batch := follower.take(positions)).rows:
         positions = batch.positions
     return batch
@@ -335,7 +335,7 @@ def test_a_long_wait_is_said(
         positions = batch.positions
 
 
-# A mutex stands for TensorFlow: whoever waits for it runs no handler of Python meanwhile.
+# A mutex stands for TensorFlow: a thread that waits for it runs no handler of Python meanwhile.
 WAITS_INSIDE = """
 import ctypes, threading, time
 from tensorflow_ignite.data.follow.interrupts import interrupts

@@ -188,7 +188,7 @@ def test_short_decimals_are_loaded_as_decimals() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "kind"),
+    ("schema", "kind"),
     [
         ({"id": "int32"}, pa.int32()),
         ({"id": "float"}, pa.float64()),
@@ -198,8 +198,8 @@ def test_short_decimals_are_loaded_as_decimals() -> None:
         ({"id": pa.field("id", pa.int16(), metadata={"a": "b"})}, pa.int16()),
     ],
 )
-def test_a_schema_casts_the_columns_that_it_names(wanted: Any, kind: pa.DataType) -> None:
-    table = read(COLUMNS, wanted)
+def test_a_schema_casts_the_columns_that_it_names(schema: Any, kind: pa.DataType) -> None:
+    table = read(COLUMNS, schema)
     assert table.schema.field("id").type == kind
     assert table.schema.field("name").type == pa.string()
 

@@ -184,7 +184,7 @@ def test_between_streams_a_bounded_number_of_segments_stays_warm(pool: SegmentPo
     given = [Segment(SIZE) for _ in range(4)]
     addresses = [segment.address for segment in given]
     while given:
-        pool.give_back(given.pop(0))
+        pool.put_back(given.pop(0))
     assert pool.idle_bytes() == 3 * SIZE
     # The first made room.
     assert pool.take(SIZE).address == addresses[1]
@@ -195,15 +195,15 @@ def test_streams_of_different_segments_share_the_warm_memory(pool: SegmentPool) 
     small, large = Segment(SIZE), Segment(2 * SIZE)
     addresses = {small.address: "small", large.address: "large"}
     pool.keep_warm()
-    pool.give_back(large)
-    pool.give_back(small)
+    pool.put_back(large)
+    pool.put_back(small)
     del small, large
     # The smallest that is large enough; a larger one serves as well.
     taken = [pool.take(SIZE // 2), pool.take(SIZE)]
     assert [addresses[taken[index].address] for index in range(2)] == ["small", "large"]
-    pool.give_back(taken.pop(0))
-    # What came last is wanted next, so what came first makes room.
-    pool.give_back(Segment(3 * SIZE))
+    pool.put_back(taken.pop(0))
+    # The last segment is used next, so the first one makes room.
+    pool.put_back(Segment(3 * SIZE))
     assert pool.idle_bytes() == 3 * SIZE
     assert pool.take(SIZE).size == 3 * SIZE
 
@@ -211,7 +211,7 @@ def test_streams_of_different_segments_share_the_warm_memory(pool: SegmentPool) 
 def test_a_segment_returned_long_after_its_stream_is_freed(pool: SegmentPool) -> None:
     segment = Segment(SIZE)
     gone = weakref.ref(segment)
-    pool.give_back(segment)
+    pool.put_back(segment)
     del segment
     assert gone() is None
     assert pool.idle_bytes() == 0
@@ -223,7 +223,7 @@ def test_warm_segments_are_freed_when_no_stream_reads() -> None:
     segment = Segment(SIZE)
     gone = threading.Event()
     weakref.finalize(segment, gone.set)
-    pool.give_back(segment)
+    pool.put_back(segment)
     del segment
     assert gone.wait(10)
 
@@ -231,7 +231,7 @@ def test_warm_segments_are_freed_when_no_stream_reads() -> None:
 def test_a_forked_child_uses_none_of_its_parents_segments() -> None:
     pool = segments.pool()
     pool.keep_warm()
-    pool.give_back(Segment(SIZE))
+    pool.put_back(Segment(SIZE))
     try:
         child = os.fork()
         if child == 0:

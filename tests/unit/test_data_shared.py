@@ -54,7 +54,7 @@ def test_segments_that_come_back_late_are_used_again(node: Node) -> None:
     assert {offer.id for offer in node.offers} == own
 
 
-def test_batches_kept_for_good_have_memory_that_was_never_offered_again(node: Node) -> None:
+def test_batches_kept_permanently_have_memory_that_was_never_offered_again(node: Node) -> None:
     kept = list(SharedStream(node.endpoint, "c", keep=lambda _: True))
     assert numbers(kept) == list(range(50_000))
     assert all(offer.once for offer in node.offers)

@@ -46,7 +46,7 @@ def test_memory_in_use_is_never_written_again(node: Node) -> None:
     assert 0 < segments.pool().idle_bytes() <= batches.SEGMENTS * batches.segment_bytes(8000)
 
 
-def test_batches_kept_for_good_take_no_memory_that_is_used_in_turns(node: Node) -> None:
+def test_batches_kept_permanently_take_no_memory_that_is_used_in_turns(node: Node) -> None:
     answers = [True] * 5 + [False]
     kept = list(TcpStream(node.endpoint, "c", keep=lambda _: answers.pop(0)))
     assert numbers(kept) == list(range(50_000))

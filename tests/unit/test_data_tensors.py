@@ -101,7 +101,7 @@ class Lease:
 )
 def test_shared_memory_is_viewed_and_released_when_the_last_array_is_collected(kind: pa.DataType) -> None:
     lease, numbers = Lease(), np.arange(64)
-    given_back = weakref.ref(lease)
+    released = weakref.ref(lease)
     array = pa.Array.from_buffers(pa.int64(), 64, [None, pa.foreign_buffer(numbers.ctypes.data, numbers.nbytes, lease)])
     if pa.types.is_struct(kind):
         inner = pa.FixedSizeListArray.from_arrays(array.view(pa.float64()), 2)
@@ -116,11 +116,11 @@ def test_shared_memory_is_viewed_and_released_when_the_last_array_is_collected(k
     if pa.types.is_struct(kind):
         del inner
     gc.collect()
-    assert given_back() is not None
+    assert released() is not None
     assert numbers.ctypes.data <= part.ctypes.data < numbers.ctypes.data + numbers.nbytes
     del part
     gc.collect()
-    assert given_back() is None
+    assert released() is None
 
 
 @pytest.mark.parametrize("array", [pa.array([1, None]), pa.array([[1, None]]), pa.array([{"x": 1}, {"x": None}])])

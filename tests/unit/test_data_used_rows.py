@@ -231,7 +231,7 @@ def test_what_is_stored_does_not_grow_with_the_rows() -> None:
     assert sizes[1] < 1.2 * sizes[0]
 
 
-def test_a_consumer_that_is_far_behind_is_told_so() -> None:
+def test_a_consumer_that_is_far_behind_is_reported() -> None:
     emission = Emission((1,))
     for _ in range(40):
         emission.add_window(100_000, np.arange(100_000, dtype=np.uint64), units=frozenset())

@@ -1,4 +1,4 @@
-"""What tells a leak sees memory, threads, descriptors and segments that are left behind."""
+"""The detection of leaks finds memory, threads, descriptors and segments that are left behind."""
 
 from __future__ import annotations
 

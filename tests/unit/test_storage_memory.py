@@ -22,7 +22,7 @@ BLOCK = MIN_BYTES
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine loses no memory: it is given back by the end of a test, and a node has time to share it."""
+    """A busy machine loses no memory: it is released by the end of a test, and a node has time to share it."""
     monkeypatch.setattr(memory, "IDLE_SECONDS", 60.0)
     monkeypatch.setattr(memory, "_SECONDS_TO_SHARE", 20.0)
 
@@ -181,11 +181,11 @@ def test_memory_of_a_call_that_was_interrupted_is_not_used_again(
     assert set(node.memories).isdisjoint(first)
 
 
-def test_memory_that_is_not_used_is_given_back(files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_is_not_used_is_released(files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "IDLE_SECONDS", 0.2)
     before = mappings()
     write(files, bytes(2 * BLOCK))
-    # A busy machine may have given it back already.
+    # A busy machine may have released it already.
     shared = node.calls.count("ShareMemory")
     assert shared
     deadline = time.monotonic() + 60

@@ -102,7 +102,9 @@ def test_outside_a_job_a_layer_learns_by_itself(tmp_path: Path) -> None:
 
 
 def test_what_cannot_learn_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match=r"object cannot learn from rows\. .*has a method adapt"):
+    with pytest.raises(
+        InvalidRequestError, match=r"object cannot learn from rows\. .*needs a layer with a method adapt"
+    ):
         adapt(object(), [1])
 
 

@@ -112,7 +112,7 @@ def test_workers_with_different_clocks_exchange_and_save_at_the_same_steps(
             clock.now += seconds_a_step * random_of.uniform(0.2, 3)
         decisions = [due.check(step) for due in dues]
         assert len(set(decisions)) == 1
-        # A worker that waits where another does not would wait for ever.
+        # A worker that waits where another does not would wait forever.
         assert len({step in steps for steps in met}) == 1
         if decisions[0]:
             for due in dues:
@@ -457,7 +457,7 @@ class OldAttempt(threading.Thread):
     """An attempt that stands still before one operation, of its start or of its saves; then it saves until it may not.
 
     Attributes:
-        stood_still: Whether it has so many operations.
+        stood_still: Whether it has this number of operations.
     """
 
     def __init__(self, files: Files, stop_before: int, *, in_start: bool) -> None:

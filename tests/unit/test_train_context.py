@@ -22,7 +22,7 @@ def _outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def in_job(rows: list[int], kind: str = "multi-worker-mirrored") -> Context:
-    """A job's context with so many rows for each worker."""
+    """A job's context with these numbers of rows of the workers."""
     workers = tuple(WorkerAssignment(index, f"n{index}", (index,), count) for index, count in enumerate(rows))
     return Context(in_job=True, job_id="7f3a", kind=kind, cache="c", assignment=workers, num_workers=len(rows))
 

@@ -65,9 +65,7 @@ def test_the_first_part_that_differs_is_named_with_its_workers_on_each_of_them(d
         states[worker][differing] = "other"
         states[worker][6] = "other"
     errors, rounds = compare(states)
-    expected = (
-        f"layer {differing} is not equal on all workers: that of worker 0 differs from that of worker 1, worker 3."
-    )
+    expected = f"layer {differing} is not equal on all workers: worker 0 differs from worker 1, worker 3."
     assert all(error.startswith(expected) for error in errors)
     assert "tfi.train.adapt(layer, rows)" in errors[0]
     assert rounds <= 3 + 3

@@ -35,7 +35,7 @@ def _everything(top: Path) -> set[Path]:
     return set(top.rglob("*"))
 
 
-def _unpack_and_judge(folder: Path, source: Path) -> None:
+def _unpack_and_check(folder: Path, source: Path) -> None:
     before = _everything(folder)
     target = folder / "in" / "code"
     try:
@@ -58,7 +58,7 @@ def test_no_name_and_no_kind_of_entry_leaves_the_directory(entries: list[tuple[s
             source = pack(Path(folder) / "c.zip", *entries)
         except (UnicodeEncodeError, ValueError):
             return  # such a name cannot be written
-        _unpack_and_judge(Path(folder), source)
+        _unpack_and_check(Path(folder), source)
 
 
 @_SETTINGS
@@ -73,7 +73,7 @@ def test_a_mutated_archive_is_unpacked_inside_or_refused(data: st.DataObject) ->
             place = data.draw(st.integers(0, len(content) - 1))
             content[place] = data.draw(st.integers(0, 255))
         source.write_bytes(content[: data.draw(st.integers(len(content) // 2, len(content)))])
-        _unpack_and_judge(Path(folder), source)
+        _unpack_and_check(Path(folder), source)
 
 
 def test_an_archive_with_an_entry_before_its_first_byte_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 `python -m tensorflow_ignite.agent` reads one AgentStart as a line of JSON from its standard input, and writes one
 AgentReady as a line of JSON to its standard output. It ends at the end of its input, on SIGTERM and on SIGHUP.
-Exit codes: 0 after such an end, 1 if a process of a task could not be ended, 2 if the agent could not start.
+Exit codes: 0 after one of these ends, 1 if a process of a task could not be ended, 2 if the agent could not start.
 """
 
 import os

@@ -34,7 +34,7 @@ class CommandFile:
         self._write()
 
     def profile(self, request: TaskProfile) -> None:
-        """Adds a request for a profile to those that the task records one after the other."""
+        """Adds a request for a profile; the task records the requested profiles one after the other."""
         self._command.profile.CopyFrom(request)
         self._command.profiles.append(request)
         del self._command.profiles[:-_PROFILES]

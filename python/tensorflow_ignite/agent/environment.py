@@ -81,7 +81,7 @@ def environment(
     thread_count: int | None = None,
     gpus: Sequence[str] = (),
 ) -> dict[str, str]:
-    """Merges variables: inherited from the agent, of the service, of the user, and last those that every task needs.
+    """Merges variables: inherited from the agent, the service's, the user's, and last the variables of every task.
 
     Args:
         request: The task.
@@ -93,7 +93,7 @@ def environment(
         temporary: Its directory for temporary files.
         agents: The environment of the agent.
         thread_count: Threads of TensorFlow, unless one of these sources sets them; None: TensorFlow's own default.
-        gpus: Ids of the GPUs that are assigned to the task; it sees no others.
+        gpus: Ids of the GPUs that are assigned to the task; other GPUs are hidden from it.
     """
     env = inherited(agents, request.inherited_env)
     # TensorFlow's C++ prints its lines only on request: what matters becomes an exception, and of every worker that
@@ -103,7 +103,7 @@ def environment(
     env.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")
     env.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     env["PYTHONUNBUFFERED"] = "1"
-    # At SIGABRT, by which a stalled task is ended, Python writes the stacks of its threads into the output.
+    # A stalled task is ended by SIGABRT: Python then writes the stacks of its threads into the output.
     env["PYTHONFAULTHANDLER"] = "1"
     # A killed TensorFlow leaves files there, which are removed with the attempt.
     env["TMPDIR"] = str(temporary)
@@ -115,7 +115,7 @@ def environment(
     threads.limit(env, thread_count)
     env["PYTHONPATH"] = os.pathsep.join([str(code), *_absolute(env.get("PYTHONPATH", "")), *_package_root()])
     env[VISIBLE_VARIABLE] = ",".join(gpus)
-    # Numbers of GPUs are those of the driver's programs. CUDA by itself counts the fastest GPU first.
+    # The driver's programs number GPUs by their position on the bus. CUDA by default gives the fastest GPU number 0.
     env.setdefault(ORDER_VARIABLE, "PCI_BUS_ID")
     # Without it, TensorFlow cannot bind the port that the agent has reserved.
     env["TF_GRPC_REUSE_PORT"] = "true"
@@ -127,7 +127,7 @@ def environment(
 
 
 def is_quiet(variables: Mapping[str, str]) -> bool:
-    """Whether TensorFlow's own lines are not wanted in the output."""
+    """Whether TensorFlow writes none of its own lines to the output."""
     return variables["TF_CPP_MIN_LOG_LEVEL"] != "0"
 
 

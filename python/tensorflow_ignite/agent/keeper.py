@@ -146,7 +146,7 @@ class Keeper:
             self._control.shutdown(socket.SHUT_WR)
 
     def kill(self) -> None:
-        """Kills the keeper alone: what is below it becomes orphans of this process."""
+        """Kills the keeper alone: its descendants become orphans of this process."""
         self._process.kill()
 
     def has_ended(self) -> bool:

@@ -1,7 +1,7 @@
-"""The last call of an agent whose node was killed: it proves to another node that nothing of an attempt is left here.
+"""The last call of an agent whose node was killed: it proves to another node that an attempt has no process here.
 
-Without it the next attempt waits until the lease of this one has ended, since the other nodes cannot know whether the
-node was killed or the network is cut.
+Without this call the next attempt waits until the lease of the old attempt has ended, since the other nodes cannot know
+whether the node was killed or the network is cut.
 """
 
 import logging

@@ -194,8 +194,8 @@ def _become_script(keeper: int, limits: "list[tuple[int, int, int]]", nice: int,
             signal.signal(number, signal.SIG_DFL)
         # Only this user may read a task's files, and its memory, with rows and its token, is written to no core file.
         os.umask(0o077)
-        # 1 byte is too small for a core file, and is the only limit with which the kernel also pipes no core to a
-        # program.
+        # With a limit of 1 byte the kernel neither writes a core file nor pipes a core to a program. With any other
+        # limit, also 0, it may pipe a core.
         highest = resource.getrlimit(resource.RLIMIT_CORE)[1]
         resource.setrlimit(resource.RLIMIT_CORE, (1 if highest == resource.RLIM_INFINITY else min(1, highest), highest))
         for kind, soft, hard in limits:

@@ -1,4 +1,4 @@
-"""Limits of a task's resources: those that the kernel enforces, those that the agent enforces, and their messages."""
+"""Limits of a task's resources: limits that the kernel enforces, limits that the agent enforces, and their messages."""
 
 import asyncio
 import re
@@ -39,7 +39,7 @@ class Breach:
 def kernel_limits(limits: TaskLimits) -> dict[str, tuple[int, int]]:
     """Returns the limits that the kernel enforces, soft and hard, by the ends of their names in `resource`.
 
-    They are hard, so that the script cannot raise them, and not above those of the agent.
+    They are hard, so that the script cannot raise them, and not above the agent's own limits.
     """
     cpu = limits.cpu_time.seconds + (limits.cpu_time.nanos > 0)
     values = {"DATA": limits.memory_bytes, "NOFILE": limits.open_files, "CPU": cpu}

@@ -201,8 +201,8 @@ class Model:
         exit_code = ended.exit_code or 0
         if exit_code in (_UNUSABLE, _FULL):
             try:
-                told = (self._directory / "error").read_text(encoding="utf-8", errors="replace")
-                return f"{told}{self._rule() if exit_code == _FULL else ''}", exit_code == _UNUSABLE
+                reason = (self._directory / "error").read_text(encoding="utf-8", errors="replace")
+                return f"{reason}{self._rule() if exit_code == _FULL else ''}", exit_code == _UNUSABLE
             except OSError:
                 pass
         tail = output.tail(failure.TAIL_BYTES)

@@ -1,7 +1,7 @@
 """The packages of a job: an environment over the interpreter of the tasks, made once on each node and kept by use.
 
-The environment is a virtual one, in which the packages of the interpreter below are visible as well: pip installs only
-what is missing or has another version. Its folder is named by a digest of the request. `install_packages` makes it, in
+The virtual environment also shows the packages of the interpreter below it: pip installs only packages that are missing
+or have another version. A digest of the request is the name of its folder. `install_packages` makes the environment in
 a process of the task, so that the limits, the lease and the end of a task hold for pip too.
 """
 
@@ -26,7 +26,7 @@ class PackagesError(Exception):
 
 
 class Packages:
-    """What a job needs in addition to its interpreter, and the environment that has it."""
+    """The packages that a job needs in addition to its interpreter, and the environment with them."""
 
     def __init__(self, spec: job_pb2.JobSpec, code: Path, directory: Path) -> None:
         """Reads the request.

@@ -1,7 +1,7 @@
 """Process trees: which processes descend from others or have a mark, and how they are ended and proven gone.
 
-The processes of a running task are the descendants of its keeper (see `keeper`). Those of an agent that was killed are
-found by the mark in their environment; its keepers have the mark too.
+The processes of a running task are the descendants of its keeper (see `keeper`). If an agent was killed, its keepers
+and the processes of its tasks are found by the mark in their environment.
 """
 
 import asyncio
@@ -104,8 +104,8 @@ async def kill(find_all: Callable[[], set[ProcessId]]) -> None:
     """Sends SIGKILL; returns when two scans find no process.
 
     One scan of /proc can miss a process that is between fork and exec, or that starts during the scan. A process that
-    the kernel cannot end (waiting for a device) is waited for. A process that was found once stays known: after its
-    parent has ended, a scan may not be able to tell that it belongs to the task.
+    the kernel cannot end (waiting for a device) is waited for. A process that a scan has found stays known: after
+    the end of its parent, a later scan may not recognize it as a process of the task.
     """
     living: set[ProcessId] = set()
     empty_scans = 0

@@ -23,7 +23,7 @@ from tensorflow_ignite.agent.spare_key import SpareKey
 from tensorflow_ignite.agent.stall import processor_time
 
 _PROGRAM = Path(__file__).with_name("spare_process.py")
-# Empty arguments: space in which `ps` shows the command line of the task, which is longer than that of the spare.
+# Empty arguments reserve space for the task's command line, which `ps` shows and which is longer than the spare's own.
 _PADDING = 400
 _MAX_MESSAGE = 1 << 16
 # A spare that has to work, and has used no processor for this time, hangs.
@@ -31,7 +31,7 @@ HANG_SECONDS = 5.0
 # The longest time of a task's wait for a spare that still imports.
 WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.25
-# The nice value with which spares import: a tenth of the processor where others need it.
+# The nice value of spares while they import: a tenth of the processor if other processes need it.
 LOW_PRIORITY = 10
 _LOWEST_PRIORITY = 19
 _TAIL_BYTES = 2000

@@ -21,14 +21,14 @@ _LATE = (
     *("TMPDIR", "CUDA_VISIBLE_DEVICES", *threads.VARIABLES),
 )
 _PYTHON_PATH = "PYTHONPATH"
-# A script that sets such a variable before it imports TensorFlow would set it too late in a spare.
+# If a script sets one of these variables before it imports TensorFlow, it does so too late in a spare.
 _EARLY_IN_SCRIPT = re.compile(
     r"\b(?:TF|TF2|KERAS|OMP|KMP|GOMP|MKL|OPENBLAS|BLIS|NUMEXPR|NPY|NUMPY|ONEDNN|DNNL|XLA|CUDA|NVIDIA|NCCL|GRPC|GLOG|ABSL"
     r"|MALLOC|TCMALLOC|LD|ARROW|JE_ARROW|HDF5|PROTOCOL_BUFFERS|SCIPY|SKLEARN|PANDAS)_[A-Z0-9_]+\b|\bPYTHON[A-Z0-9]+\b"
     r"|\bdotenv\b"
 )
-# TensorFlow reads them when it makes its devices; those of the earlier system are only read by scripts. TF_PREDICT is a
-# function of SQL.
+# TensorFlow reads these variables when it makes its devices. Only scripts read the variables of the earlier system.
+# TF_PREDICT is a function of SQL.
 _LATE_IN_SCRIPT = {
     *("TF_PREDICT", "TF_PREDICT_ARRAY", "TF_PREDICT_TEXT"),
     *("TF_CLUSTER", "TF_WORKERS", "TF_CHIEF_SERVER"),
@@ -36,11 +36,11 @@ _LATE_IN_SCRIPT = {
     *("TF_DETERMINISTIC_OPS", "TF_CUDNN_DETERMINISTIC", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"),
     *threads.VARIABLES,
 }
-# Tasks print at level 3 unless their user sets another; a script that sets 2 or 3 wants no more than that.
+# Tasks print at level 3 unless their user sets another; a script that sets 2 or 3 needs no spare of its own.
 _QUIET_IN_SCRIPT = re.compile(r"""TF_CPP_MIN_LOG_LEVEL["']\]?\s*[=,]\s*["'][23]["']""")
 _SETS_VARIABLES = re.compile(r"environ|putenv|dotenv")
 _MAX_CODE_BYTES = 16 << 20
-# Of a job that is a function: a pickle with the names and texts of all functions that it calls, of whichever cell.
+# The file of a job that is a function: a pickle with the names and texts of all functions that it calls.
 _FUNCTION = "function.pickle"
 
 
@@ -48,7 +48,7 @@ _FUNCTION = "function.pickle"
 class SpareKey:
     """What a spare and its task have in common."""
 
-    #: The interpreter, which is also that of an environment of packages.
+    #: The interpreter; tasks with an environment of packages have its own interpreter.
     python: str
     #: The variables that may have been read by the imports, sorted.
     variables: tuple[tuple[str, str], ...]

@@ -27,10 +27,10 @@ from typing import Any
 
 _SITE_FOLDERS = ("site-packages", "dist-packages")
 _SOURCES = (".py", ".pyc", ".so")
-# What Python imports at its start, or what it is asked for before any other module.
+# Modules that Python imports at its start, before any other module.
 _STARTUP_MODULES = {"sitecustomize", "usercustomize"}
-# Without TensorFlow a spare is of no use. The others, which tensorflow_ignite imports, save time where they are
-# installed. It is not imported itself: it changes TensorFlow, which a script must not find changed without its import.
+# A spare must import TensorFlow. The other modules, which tensorflow_ignite imports, save time if they are installed.
+# tensorflow_ignite itself is not imported: it changes TensorFlow, also for a script that does not import it.
 _NEEDED = ("numpy", "tensorflow")
 _USEFUL = ("google.protobuf.json_format", "grpc", "pyarrow.flight", "psutil", "cryptography.x509")
 _OUTPUT_BYTES = 1 << 20
@@ -137,7 +137,7 @@ def _take(task: "dict[str, Any]", output: int) -> None:
         vars(sys.modules["tempfile"])["tempdir"] = None
     if "multiprocessing.process" in sys.modules:
         vars(sys.modules["multiprocessing.process"])["ORIGINAL_DIR"] = str(code)
-    # One that came meanwhile was sent to all processes of the node, and not to this task.
+    # A SIGTERM that came meanwhile was sent to all processes of the node, not to this task.
     signal.sigtimedwait({signal.SIGTERM}, 0)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 

@@ -1,7 +1,7 @@
-"""The spares of this node: how many there are, of which key, and when the next one is started.
+"""The spares of this node: their number, their key, and when the next one is started.
 
-The key is that of the task that was started last, before the first task that of a task without variables of its own.
-No spare is started while a task starts: its import would compete with the start of the training.
+A spare has the key of the task that was started last. Before the first task, it has the key of a task without variables
+of its own. No spare is started while a task starts: its import would compete with the start of the training.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ START_SECONDS = 30.0
 # The pause after a spare that failed; it doubles with each failure, up to the longest.
 FIRST_BACK_OFF_SECONDS = 10.0
 LONGEST_BACK_OFF_SECONDS = 600.0
-# With less available memory than this, and than the number of times the memory of a spare, no spare is kept.
+# No spare is kept with less available memory than this, or than _AVAILABLE_SPARES times the memory of a spare.
 LEAST_AVAILABLE_BYTES = 1 << 30
 _AVAILABLE_SPARES = 3
 _USUAL_BYTES = 300 << 20
@@ -88,11 +88,12 @@ class Spares:
         return len(ready), sum(spare.bytes for spare in ready)
 
     def begin_start(self, key: SpareKey, nice: int) -> TaskStart:
-        """A task starts: the next spares are for such tasks, and are started after its start.
+        """A task starts: the next spares have its key, and are started after its start.
 
         Args:
-            key: That of the task.
-            nice: That of the task; a spare whose priority cannot be raised again does not import with a lower one.
+            key: The key of the task.
+            nice: The nice value of the task. If the agent cannot raise the priority of a spare again, spares do not
+                import with a lower priority than the task's.
         """
         if not self._may_raise_priority:
             self._nice = min(nice, LOW_PRIORITY)
@@ -104,7 +105,7 @@ class Spares:
         return start
 
     def take(self, key: SpareKey) -> Spare | None:
-        """Returns a spare for a task, one that is ready if possible; it is not one of this object's any more."""
+        """Removes and returns a spare for a task, if possible a ready one."""
         fitting = [spare for spare in self._spares if spare.key == key and spare.state is not SpareState.ENDED]
         if not fitting:
             return None

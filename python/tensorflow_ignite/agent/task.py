@@ -37,7 +37,7 @@ PROGRESS_SECONDS = 0.9
 # when there was none for some seconds.
 _OUTPUT_SECONDS = 0.2
 _SILENT_SECONDS = 2.0
-# Output that is read at once: only then the disk space of what is dropped is freed.
+# If more bytes of output wait, they are read at once: only then the disk space of dropped output is freed.
 _WAITING_BYTES = 1 << 20
 _START_POLL_SECONDS = 0.005
 
@@ -115,7 +115,7 @@ class Task:
         # Beside the agent's own directory, which the next agent empties.
         self._environments = work.parent / "packages"
         self._packages: Packages | None = None
-        # The keeper is that of an installation, or of a spare that does not run the script yet.
+        # Whether the keeper keeps an installation, or a spare that does not run the script yet.
         self._is_prepared = False
         self._spares = spares
         self._threads = threads
@@ -137,7 +137,7 @@ class Task:
             return
         self._killer = killer
         self._ending = self._ending or ending
-        # Before the first signal, so that the task knows who sends it.
+        # Before the first signal, so that the task knows that its agent sends it.
         self.command.stop()
 
     async def live(self) -> None:

@@ -66,7 +66,7 @@ class Tasks:
         ]
 
     def heartbeat(self, leases: Iterable[AttemptLease] = (), peers: Iterable[str] = ()) -> None:
-        """Renews the lease of this agent, and extends those of attempts; `peers` are other nodes."""
+        """Renews the lease of this agent, and extends the leases of attempts; `peers` are other nodes."""
         self._lease.renew()
         self.peers = tuple(peers)
         for lease in leases:

@@ -1,7 +1,7 @@
 """Threads of TensorFlow in tasks that share a node: they compute with one thread for each processor together.
 
-Only the threads that compute one operation are limited. The others, which run operations side by side and those of
-tf.data, mostly wait: with fewer of them a training waits for its rows.
+Only the threads that compute one operation are limited. The threads that run operations side by side, and the threads
+of tf.data, mostly wait: with fewer of them a training waits for its rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def share(tasks: int, processors: int) -> int | None:
 
     Args:
         tasks: The tasks that compute on the node. Parameter servers and client processes mostly wait.
-        processors: Those of the node.
+        processors: The number of processors of the node.
 
     Returns:
         None: TensorFlow's own default, since the task does not share the node.
@@ -38,7 +38,7 @@ def limit(variables: MutableMapping[str, str], threads: int | None) -> None:
 
 
 def processors() -> int:
-    """Returns the processors that tasks of this agent can use: those of its affinity, limited by its control groups."""
+    """Returns the number of processors that tasks of this agent can use: by its affinity and its control groups."""
     of_groups = [count for group in control_groups() if (count := _limit_of_group(group)) is not None]
     return min([len(os.sched_getaffinity(0)), *of_groups])
 

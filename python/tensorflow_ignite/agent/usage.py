@@ -1,4 +1,4 @@
-"""How much memory a task uses: that of its processes, and that of its GPUs."""
+"""How much memory a task uses: memory of its processes, and memory of its GPUs."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ class Usage(NamedTuple):
     device_memory: int = 0
 
     def differs(self, other: "Usage") -> bool:
-        """Whether a number differs from that of another sample by more than 5 %."""
+        """Whether the numbers of two samples differ by more than 5 %."""
         return any(abs(a - b) > _CHANGE * max(a, b) for a, b in zip(self, other, strict=True))
 
 

@@ -61,7 +61,7 @@ class WorkDirectory:
         def find() -> set[process.ProcessId]:
             return process.find(f"{self.path}:")
 
-        # Keepers are ending everything below them; SIGCONT is for one that is stopped.
+        # Keepers are ending everything below them; SIGCONT is for a keeper that is stopped.
         await process.end_gently(find, KEEPERS_SECONDS, signal.SIGCONT)
         try:
             await asyncio.wait_for(process.kill(find), KILL_SECONDS)

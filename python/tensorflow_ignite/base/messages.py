@@ -116,7 +116,7 @@ def _enum_texts(enum: Any) -> dict[int, str]:
 
 
 def _enum_prefix(enum: Any) -> str:
-    """The enum's own name, with which the names of its values begin: ``"TASK_STATE_"``."""
+    """The prefix of the names of an enum's values, which is the enum's own name: ``"TASK_STATE_"``."""
     return str(enum.values_by_number[0].name).removesuffix("UNSPECIFIED")
 
 
@@ -176,6 +176,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no such numbers; the names are those of protobuf's JSON mapping.
+        # JSON has no such numbers; protobuf's JSON mapping has these names.
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value

@@ -11,7 +11,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        argv: The arguments without the program's name; None: those of this process.
+        argv: The arguments without the program's name; None: the arguments of this process.
 
     Returns:
         The exit code: 0 done, 1 refused or failed, 2 a wrong command line, 130 interrupted; ``submit`` and ``attach``

@@ -200,7 +200,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Makes what is still buffered go nowhere, also when the process ends."""
+    """Discards buffered output, also when the process ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

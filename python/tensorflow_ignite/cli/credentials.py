@@ -72,7 +72,7 @@ def address_of(context: typer.Context, address: str | None) -> str | None:
 
 
 def addresses_of(context: typer.Context, address: str | None) -> tuple[str, ...]:
-    """The addresses that a command calls: those of `address_of`, or those of the environment.
+    """The addresses that a command calls: from `address_of`, or from the environment.
 
     Raises:
         CommandLineError: There is no such profile.
@@ -88,8 +88,8 @@ def resolve_credentials(context: typer.Context, addresses: Sequence[str], *, ask
 
     Args:
         context: Of the command.
-        addresses: ``"host:port"`` of the nodes that are called: a default profile is for those of its own cluster.
-        ask: A password that is nowhere else may be asked for on the terminal, once.
+        addresses: ``"host:port"`` of the nodes that are called: a default profile is only for its own cluster.
+        ask: Whether the terminal may prompt, once, for a password that is nowhere else.
 
     Raises:
         CommandLineError: The options do not go together, or a file of theirs cannot be read.
@@ -121,7 +121,7 @@ def _read(given: dict[str, str | None], addresses: Sequence[str], password: Call
         raise CommandLineError("--user and --token-file are both given. A call has one identity. Leave one out.")
     if password_file and not user:
         raise CommandLineError(
-            "--password-file is given without --user. A password is that of a user. Add --user NAME."
+            "--password-file is given without --user. A password belongs to a user. Add --user NAME."
         )
     found = _fallback(given["profile"], addresses)
     if user or token_file:
@@ -133,12 +133,12 @@ def _read(given: dict[str, str | None], addresses: Sequence[str], password: Call
                 read_secret(password_file, "--password-file") if password_file else password_of_user or password(user)
             )
     found |= {name: given[name] for name in ("cafile", "certfile", "keyfile") if given[name]}
-    # A named profile without credentials means none: not those of the environment or of another profile.
+    # A named profile without credentials means none: neither the environment nor another profile is used.
     return Credentials(**found) if found or given["profile"] else None
 
 
 def _fallback(profile: str | None, addresses: Sequence[str]) -> dict[str, Any]:
-    """What a profile or the environment gives, where the other options give nothing."""
+    """The credentials of a profile or of the environment, for parts that the options do not give."""
     from tensorflow_ignite.net.credentials import environment_fields
     from tensorflow_ignite.net.profile import load
 

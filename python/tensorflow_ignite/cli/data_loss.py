@@ -19,7 +19,7 @@ def accept_data_loss(
     address: Address = None,
     json_output: Json = False,
 ) -> None:
-    """Accept that partitions of a cache have lost all their copies: what is left is the whole cache from now on.
+    """Accept that partitions of a cache have lost all their copies: the remaining rows are the whole cache from now on.
 
     \b
     Examples:

@@ -125,7 +125,7 @@ def _back_off(job: Job) -> str:
 
 
 def _tasks(spec: JobSpec) -> list[str]:
-    """Which tasks the job has beside those of its kind, and on which nodes."""
+    """Which tasks the job has beside the tasks of its kind, and on which nodes."""
     workers, strategy = spec.workers, spec.strategy
     tasks = [f"{workers.per_node} workers a node"] if workers.per_node > 1 else []
     tasks += [f"{count(workers.gpus, 'GPU')} for each worker"] if workers.gpus else []
@@ -140,7 +140,7 @@ def _tasks(spec: JobSpec) -> list[str]:
 
 
 def _variables(spec: JobSpec) -> list[str]:
-    """The variables of all tasks, then those of roles, as they are given to submit."""
+    """The variables of all tasks, then the variables of roles, as they are given to submit."""
     variables = sorted(spec.environment.variables.items(), key=lambda each: (":" in each[0], each))
     return [f"{name}={value}" for name, value in variables]
 

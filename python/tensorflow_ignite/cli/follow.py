@@ -202,7 +202,7 @@ class _LiveView:
         if self._output.isatty():
             from rich.text import Text
 
-            # Through the console, which keeps the progress line below what is printed.
+            # Through the console, which keeps the progress line below printed lines.
             self._console.print(Text.from_ansi(text), soft_wrap=True, highlight=False)
         else:
             print(text, file=self._output, flush=True)

@@ -237,7 +237,7 @@ def _is_scalar(node: Any) -> bool:
 
 
 def _text(name: str, node: Any) -> str:
-    """The text of a scalar as it stands in the file: the type of an option decides what it means, not that of YAML."""
+    """The text of a scalar as it is in the file: the option's type decides the meaning, not YAML's type."""
     if not _is_scalar(node):
         raise InvalidRequestError(f"{name} has a list or options below it. It is one value. Write {name}: VALUE.")
     return "" if node.tag.endswith(":null") else str(node.value)

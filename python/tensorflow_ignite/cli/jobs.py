@@ -132,7 +132,7 @@ def stop(
       tensorflow-ignite stop 7f3a --save
     """
     if not 0 < timeout < float("inf"):
-        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give such a number.")
+        raise CommandLineError(f"--timeout {timeout:g} is not a time. It is more than 0 seconds. Give a larger number.")
     with session(context, address) as client:
         job = client.job(job_id).stop(force=force, save=save, timeout=timeout)
     if json_output:
@@ -144,7 +144,7 @@ def stop(
     elif job.state == "stopped":
         print(f"job {job.id} is stopped; nothing of it runs")
     else:
-        print(f"job {job.id} had already {job.state} when it was asked to stop; nothing of it runs")
+        print(f"job {job.id} had already {job.state} before the request to stop; nothing of it runs")
 
 
 def rm(
@@ -246,7 +246,7 @@ def availability_text(availability: NodeAvailability) -> str:
 
 
 def loop_text(loop: NodeLoop) -> str:
-    """What is wrong with a loop of a node: ``"its loop 'node runner' has failed …"``."""
+    """The failure of a loop of a node: ``"its loop 'node runner' has failed …"``."""
     since = f", completed last {age(loop.completed_at)} ago"
     if not loop.error:
         return f"its loop '{loop.name}' is silent{since}"
@@ -275,8 +275,8 @@ def lost_text(lost: LostNode) -> str:
 def missing_text(node: MissingNode) -> str:
     """Which node of the baseline is missing, and what to do."""
     return (
-        f"node {node.text} of the baseline is missing. Start it; if it is off for good: control.sh --baseline remove "
-        f"{node.consistent_id}"
+        f"node {node.text} of the baseline is missing. Start it; if it is permanently off: "
+        f"control.sh --baseline remove {node.consistent_id}"
     )
 
 

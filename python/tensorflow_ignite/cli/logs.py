@@ -83,7 +83,7 @@ def _parse_task(task: str | None) -> tuple[str | None, int | None]:
     match = re.fullmatch(r"([a-z][a-z0-9_]*)(?:[: ]([0-9]{1,9}))?", task)
     if match is None:
         raise CommandLineError(
-            f"--task {task!r} names no task. A task is ROLE:INDEX, the role one of {', '.join(ROLES)}, or one that a "
-            "custom job has named. For example: --task worker:0"
+            f"--task {task!r} names no task. A task is ROLE:INDEX, the role one of {', '.join(ROLES)}, or a role of a "
+            "custom job. For example: --task worker:0"
         )
     return match.group(1), int(match.group(2)) if match.group(2) else None

@@ -306,7 +306,7 @@ def _memory(text: str) -> int | None:
     found = rates.parse(text)
     if found is None or not found.bytes_per_second:
         raise typer.BadParameter(
-            f"{text!r} is no size. A size is a number with a unit, such as 500MB or 2GiB, or none. Give such a size",
+            f"{text!r} is no size. A size is a number with a unit, such as 500MB or 2GiB, or none. Give one of these",
             param_hint="--memory",
         )
     return found.bytes_per_second

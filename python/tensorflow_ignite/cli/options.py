@@ -40,7 +40,7 @@ def moment(name: str, text: str) -> datetime:
     except (ValueError, OverflowError):
         raise CommandLineError(
             f"{name} {text} is not a time. It is an age in seconds, minutes, hours or days, such as 90s, 30m, 12h and "
-            "7d, or a date with a time, such as 2026-11-25T08:00. Give such a time."
+            "7d, or a date with a time, such as 2026-11-25T08:00. Give one of these."
         ) from None
 
 

@@ -32,7 +32,7 @@ HELD_OUT = 0.2
 SEED = 0
 LEAST_ACCURACY = 0.9
 METRIC = "test_accuracy"
-# The cluster has no authentication, whatever credentials the environment or a profile holds for another.
+# The cluster has no authentication: credentials of the environment or of a profile are for another cluster.
 ANONYMOUS = Credentials()
 # Part of all steps: a node that is killed later may not interrupt the training.
 KILL_BEFORE = 0.7

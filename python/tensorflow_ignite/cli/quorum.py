@@ -34,7 +34,7 @@ def accept(
     address: Address = None,
     json_output: Json = False,
 ) -> None:
-    """Accept that the missing nodes of a job are off for good: it goes on without them.
+    """Accept that the missing nodes of a job are permanently off: it goes on without them.
 
     Make sure first that they are off. After a cut of the network, nodes of
     the other side may still run; if the quorum was accepted there too, both

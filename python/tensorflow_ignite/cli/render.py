@@ -143,7 +143,7 @@ def count(number: int, singular: str) -> str:
 
 
 def short_id(text: str) -> str:
-    """The first characters of an id, enough to tell and to type it; an id that is short anyway stays whole."""
+    """The first characters of an id, enough to recognize and to type it; an id of at most 12 characters stays whole."""
     return text if len(text) <= 12 else text[:8]
 
 

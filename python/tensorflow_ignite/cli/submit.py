@@ -50,7 +50,7 @@ def submit(
         option(
             "--checkpoint-directory",
             "PATH",
-            "Where the script keeps checkpoints, a path or URL that every node sees; else inside the cluster.",
+            "Where the script keeps checkpoints, a path or URL that every node can read; else inside the cluster.",
         ),
     ] = None,
     read_rate: Annotated[
@@ -72,7 +72,7 @@ def submit(
         option(
             "--env",
             "[ROLE:]NAME=VALUE",
-            "Set a variable in every task, or in those of a role; may be repeated. Same as environment.variables.",
+            "Set a variable in every task, or in a role's tasks; may be repeated. Same as environment.variables.",
             rich_help_panel=_GROUPS,
         ),
     ] = None,

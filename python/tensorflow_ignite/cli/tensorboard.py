@@ -42,8 +42,8 @@ def tensorboard(
 ) -> None:
     """Run TensorBoard on the curves of a job, or of all jobs, until Ctrl-C.
 
-    The figures that a script gives to tfi.train.report, and those of CheckpointCallback, are curves; other event files
-    belong into tfi.train.context().log_directory. Other options than those below are TensorBoard's.
+    The figures that a script or CheckpointCallback reports (tfi.train.report) are curves; other event files belong into
+    tfi.train.context().log_directory. Options that are not listed below are passed to TensorBoard.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``token``: makes a secret that identifies a caller, and the configuration by which nodes accept it."""
+"""``token``: makes a secret that identifies a caller, and the configuration that makes nodes accept it."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def examine(
         if isinstance(answer, list):
             yield _ADDRESS.ok(f"{address} answers")
         elif listed:
-            text = f"{address} does not answer: {answer}. Of the addresses given, one that answers is enough"
+            text = f"{address} does not answer: {answer}. It is enough if one of the given addresses answers"
             yield _ADDRESS.warning(text, "Start that node again, or leave the address out")
         else:
             yield _ADDRESS.failed(
@@ -106,8 +106,8 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credenti
     if isinstance(error, UnauthenticatedError):
         return (
             "Give credentials: --user NAME, --token-file FILE or --profile NAME before the command, or "
-            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Users are those of Ignite, "
-            "tokens those in the service's bean"
+            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Ignite has the users, the service's "
+            "bean has the tokens"
         )
     if isinstance(error, PermissionDeniedError):
         return "Use the credentials of a user who may watch the cluster, or permit it in the service's bean (access)"
@@ -116,7 +116,7 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credenti
         if found is not None:
             return f"{found.rule}. {found.remedy}"
         return (
-            "Start a node (tensorflow-ignite node), or name one that runs: --address HOST:PORT, or "
+            "Start a node (tensorflow-ignite node), or name a running node: --address HOST:PORT, or "
             f"{ADDRESS_VARIABLE}. A node prints its address when it starts; its API is on loopback unless it was "
             "started with --host"
         )
@@ -247,7 +247,7 @@ def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials 
         return _LOST_NODES.failed(f"The cluster is split: {split_text(nodes, others)}", SPLIT_REMEDY)
     return _LOST_NODES.warning(
         f"{_some([node.address for node in lost])} left without being stopped, and do not answer here",
-        "Start them again, or mend the network. If they are off for good, jobs that wait for them go on after "
+        "Start them again, or mend the network. If they are permanently off, jobs that wait for them go on after "
         "tensorflow-ignite quorum accept JOB",
     )
 
@@ -259,7 +259,7 @@ def _baseline(nodes: Sequence[Node]) -> Finding:
     return _BASELINE.warning(
         f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
         "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is missing",
-        "Start them. If one is off for good: control.sh --baseline remove CONSISTENT-ID",
+        "Start them. If one is permanently off: control.sh --baseline remove CONSISTENT-ID",
     )
 
 

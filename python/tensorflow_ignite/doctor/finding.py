@@ -17,10 +17,10 @@ class Finding(Value):
 
     Attributes:
         section: Whether it is about this machine or about the cluster.
-        step: What was examined, in a word or two.
+        step: The subject of the step, in a word or two.
         outcome: ``"ok"``; ``"warning"``: it works, but may fail later; ``"failed"``: it does not work.
-        text: What was found, and the rule that it breaks.
-        remedy: What to do about it; empty when there is nothing to do.
+        text: The observation, and the rule that it breaks.
+        remedy: What to do; empty when there is nothing to do.
     """
 
     section: Section
@@ -36,7 +36,7 @@ class Step:
 
     Attributes:
         section: Whether it is about this machine or about the cluster.
-        name: What is examined, in a word or two.
+        name: The subject of the step, in a word or two.
     """
 
     section: Section

@@ -27,7 +27,7 @@ _PROBE_FILE = Path(__file__).with_name("probe.py")
 _TIMEOUT = 60.0
 _DEEP_TIMEOUT = 180.0
 _OLDEST_PYTHON = (3, 10)
-# Those of pyproject.toml.
+# The versions that pyproject.toml allows.
 _OLDEST_TENSORFLOW, _NEWER_TENSORFLOW = (2, 20), (2, 22)
 #: Requirements for pip, quoted for a shell.
 TENSORFLOW, TENSORFLOW_GPU = "'tensorflow-cpu>=2.20,<2.22'", "'tensorflow[and-cuda]>=2.20,<2.22'"
@@ -37,7 +37,7 @@ def examine(python: str | None, *, deep: bool) -> Iterator[Finding]:
     """Probes the interpreter that a node started here would use.
 
     Args:
-        python: The interpreter; None: that of TENSORFLOW_IGNITE_PYTHON, else this one.
+        python: The interpreter; None: TENSORFLOW_IGNITE_PYTHON, else this interpreter.
         deep: Import TensorFlow.
     """
     source = "--python" if python else PYTHON_VARIABLE if os.environ.get(PYTHON_VARIABLE) else "this interpreter"

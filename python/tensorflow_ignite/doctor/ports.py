@@ -41,7 +41,7 @@ class PortRange:
 
 
 def api_ports(given: str | None) -> PortRange:
-    """The ports of which a node's API uses the first free one.
+    """The range of ports from which a node's API takes the first free port.
 
     Raises:
         InvalidRequestError: It is no port and no range.
@@ -79,7 +79,7 @@ def _parse(host: str, ports: str, source: str, *, lowest: int = 1) -> PortRange:
 
 
 def examine_api(host: str | None, ports: PortRange) -> Finding:
-    """Looks whether a node on this machine would find a port for its API."""
+    """Checks whether a node on this machine would find a port for its API."""
     host = host or os.environ.get("TENSORFLOW_IGNITE_HOST") or _LOOPBACK
     if ports.last == 0:
         return _API_PORT.ok(f"any free port of {host}, since the port is 0")

@@ -26,7 +26,7 @@ def examine(
     Args:
         address: ``"host:port"`` of the node.
         outside: Addresses of the cluster's nodes that other machines reach.
-        credentials: With which it answers.
+        credentials: The credentials that it accepts.
         timeout: Seconds for each call.
     """
     reached = f"{len(outside)} nodes are reached from other machines, such as {outside[0]}" if outside else ""
@@ -34,7 +34,7 @@ def examine(
         yield _certificate(address, credentials)
     elif outside:
         yield _ENCRYPTION.warning(
-            f"calls are not encrypted, and {reached}. Whoever sees the network sees rows, code and passwords",
+            f"calls are not encrypted, and {reached}. The network traffic shows rows, code and passwords",
             "Start every node with a certificate (TENSORFLOW_IGNITE_TLS_CERTIFICATE and TENSORFLOW_IGNITE_TLS_KEY name "
             "its PEM files); then callers name its authority: --cafile, or TENSORFLOW_IGNITE_CAFILE",
         )
@@ -71,7 +71,7 @@ def _authentication(address: str, reached: str, credentials: Credentials | None,
         text = "callers need not authenticate; nodes are reached from their own machine only"
         return _AUTHENTICATION.ok(text)
     return _AUTHENTICATION.warning(
-        f"callers need not authenticate, and {reached}. Whoever reaches a node runs code on the cluster",
+        f"callers need not authenticate, and {reached}. Anyone who reaches a node can run code on the cluster",
         "Require authentication: tokens in the service's bean (tensorflow-ignite token NAME makes one), or Ignite's "
         "own users (authenticationEnabled, with persistence)",
     )

@@ -55,7 +55,7 @@ def other_clusters(
 
 
 def split_text(nodes: Sequence[Node], others: Sequence[tuple[LostNode, list[Node]]]) -> str:
-    """What is on which side."""
+    """Which nodes are on which side."""
     texts = [f"{node.address} answers with {len(answer)} nodes" for node, answer in others[:_LISTED]]
     return (
         f"here are {len(nodes)} nodes, and {', '.join(texts)}. After a cut of the network, two clusters do not join "

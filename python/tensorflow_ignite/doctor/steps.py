@@ -22,14 +22,14 @@ class Request:
         sections: The sections whose steps are taken.
         config: A Spring XML file that nodes of this machine are started with; None: none.
         host: The address that a node here would bind; None: its own setting, else loopback.
-        port: The port or range of the node API, as ``"10820..10919"``; None: the node's own setting, else that.
-        discovery: Where the cluster's nodes are looked for, as the option of a node takes it; None: as config has it.
+        port: The port or range of the node API; None: the node's own setting, else ``"10820..10919"``.
+        discovery: The addresses of the cluster's nodes, as for the option of a node; None: as in config.
         python: The interpreter that runs tasks; None: the node's own setting, else this one.
         deep: Import TensorFlow, which takes seconds, instead of only checking whether it is installed.
         address: ``"host:port[,host:port]"`` of nodes; None: as for every command.
-        thin: ``"host:port"`` for Ignite's thin clients; None: port 10800, or that of config, on the first node's host.
+        thin: ``"host:port"`` for Ignite's thin clients; None: config's port, else 10800, on the first node's host.
         timeout: Seconds for each call.
-        credentials: Of the caller; None: those of the environment or a profile.
+        credentials: The caller's credentials; None: from the environment or a profile.
     """
 
     sections: tuple[Section, ...] = ("machine", "cluster")

@@ -195,7 +195,7 @@ def with_script(archive: Archive, name: str, content: bytes) -> Archive:
     """
     if name in archive.files:
         raise CodeInvalidError(
-            f"the code has a file named {name!r}. This name is that of the script that calls it. Rename the file."
+            f"the code has a file named {name!r}. The script that calls the function has this name. Rename the file."
         )
     with zipfile.ZipFile(io.BytesIO(archive.data)) as packed:
         files = {file: packed.read(file) for file in archive.files}
@@ -413,7 +413,7 @@ def _walk(folder: Path, root: Path, prefix: str, above: tuple[Path, ...]) -> Ite
             path = _follow(path, root, name)
         if path.is_dir():
             if (path / "pyvenv.cfg").is_file():
-                # A virtual environment, of whatever name.
+                # A virtual environment, of any name.
                 continue
             real = path.resolve()
             if real in above:

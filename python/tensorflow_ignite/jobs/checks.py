@@ -36,7 +36,7 @@ def text(what: str, value: str) -> str:
             fault = "is not valid UTF-8"
     if fault:
         raise InvalidRequestError(
-            f"{what} {value!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Pass such a text."
+            f"{what} {value!r} {fault}. Names, arguments and values are text in UTF-8 without NUL. Pass another text."
         )
     return value
 
@@ -54,7 +54,7 @@ def directory(path: str) -> str:
 
 
 def evaluator_script(script: str, files: Sequence[str]) -> None:
-    """Checks that the files of the code have the script of the evaluator, if it is one of its own."""
+    """Checks that the evaluator's own script, if it has one, is among the files of the code."""
     if script and posixpath.normpath(script) not in files:
         some = ", ".join(files[:10]) + (", …" if len(files) > 10 else "")
         raise CodeNotFoundError(
@@ -76,8 +76,8 @@ def limit(number: int) -> int:
     """Checks the largest number of jobs in a list."""
     if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= MAX_JOBS:
         raise InvalidRequestError(
-            f"limit {number!r} is not a possible number. A list has from 1 to {MAX_JOBS:,} jobs. Pass such a number, "
-            "or filter by state and time."
+            f"limit {number!r} is not a possible number. A list has from 1 to {MAX_JOBS:,} jobs. Pass a number in this "
+            "range, or filter by state and time."
         )
     return number
 
@@ -86,8 +86,8 @@ def count(what: str, number: int, least: int, most: int = _MAX_COUNT) -> int:
     """Checks a whole number from `least` to `most`."""
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         raise InvalidRequestError(
-            f"{what} {number!r} is not a possible number. It is a whole number from {least} to {most:,}. Pass such a "
-            "number."
+            f"{what} {number!r} is not a possible number. It is a whole number from {least} to {most:,}. Pass a number "
+            "in this range."
         )
     return number
 
@@ -97,7 +97,7 @@ def profile_seconds(length: float) -> float:
     if not isinstance(length, numbers.Real) or not 0.1 <= length <= _MAX_PROFILE_SECONDS:
         raise InvalidRequestError(
             f"seconds={length!r} is no length of a profile. A profile has 0.1 to {_MAX_PROFILE_SECONDS:g} seconds. "
-            "Pass such a number."
+            "Pass a number in this range."
         )
     return float(length)
 
@@ -107,7 +107,7 @@ def seconds(what: str, duration: float) -> float:
     is_number = isinstance(duration, numbers.Real) and not isinstance(duration, bool)
     if not (is_number and math.isfinite(duration) and 0 < duration <= _MAX_SECONDS):
         raise InvalidRequestError(
-            f"{what} {duration!r} is not a valid duration. It is more than 0 seconds, at most ten years. Pass such a "
-            "number."
+            f"{what} {duration!r} is not a valid duration. It is more than 0 seconds, at most ten years. Pass a number "
+            "in this range."
         )
     return float(duration)

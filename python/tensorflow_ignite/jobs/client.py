@@ -67,10 +67,10 @@ def connect(address: str | None = None, *, timeout: float = 10.0, credentials: A
     Args:
         address: ``"host:port[,host:port]"``; the first node that answers is used, and the next one when it fails.
             None: in a task of a job, the node that it runs beside; else the environment variable
-            TENSORFLOW_IGNITE_ADDRESS; else that of the profile; else ``localhost:10820``.
+            TENSORFLOW_IGNITE_ADDRESS; else the address of the profile; else ``localhost:10820``.
         timeout: Seconds to connect, and for each later call at one address.
         credentials: Credentials of the calls: :class:`tensorflow_ignite.Credentials`, ``(user, password)``, or a dict
-            with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: those of the
+            with some of username, password, token, certfile, keyfile, key_password, cafile and tls. None: from the
             task, the environment, or a profile; see docs/security.md.
 
     Returns:
@@ -128,9 +128,9 @@ class Client:
 
         Args:
             code: A script, a folder or a .zip archive (`tensorflow_ignite.jobs.archive.pack`), or an `Archive`; or a
-                function, such as one of a notebook. A function is sent with all that it uses of the notebook or file
-                that defines it, and called on every worker (or as coordinator); nodes need the same version of Python,
-                and the packages that it imports.
+                function, for example of a notebook. A function is sent with everything that it uses of its notebook or
+                file, and called on every worker (or as coordinator). Nodes need the same version of Python, and the
+                packages that the function imports.
             cache: The cache whose partitions are split over the workers.
             script: The script inside a folder or archive; None: its main.py, else its train.py.
             args: Arguments of the script, which are texts; of a function, which are of any type.
@@ -141,20 +141,20 @@ class Client:
             checkpoint_directory: Directory for checkpoints, on storage that every node shares: an absolute path, or a
                 URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
                 ``ignite:///jobs/ID/checkpoints``.
-            read_rate: The most that its tasks together read from each node in a second, ``"200MB"`` or ``"50000rows"``;
-                empty: no limit of its own. Whatever it is, reading yields to the application's work on a node, unless
-                the cluster is configured otherwise (``rows.readRate``).
-            strategy: Who runs the script, and which roles the job has: ``tfi.MultiWorkerMirrored()`` if None,
+            read_rate: Limit of what all tasks of the job together read from each node per second, ``"200MB"`` or
+                ``"50000rows"``; empty: no limit of its own. With any limit, reading yields to the application's work on
+                a node, unless the cluster is configured otherwise (``rows.readRate``).
+            strategy: Which tasks run the script, and which roles the job has: ``tfi.MultiWorkerMirrored()`` if None,
                 ``tfi.ParameterServer(servers=2)``, ``tfi.Mirrored()``, ``tfi.One()``, ``tfi.CentralStorage()``,
-                ``tfi.Custom(roles={"actor": 2})``; or the kind of one as a text, ``"parameter-server"``.
+                ``tfi.Custom(roles={"actor": 2})``; or a kind as a text, ``"parameter-server"``.
             workers: The tasks that read the partitions of the cache: their number, GPUs and nodes.
-            restart: When another attempt follows.
-            timeouts: Longest times, in seconds.
+            restart: The conditions of another attempt.
+            timeouts: The longest times of the job's phases, in seconds.
             environment: The processes of the tasks: variables, packages, and the interpreter.
-            access: What the tasks may use besides the cache, in a cluster that requires credentials.
+            access: Further caches and directories that the tasks may use, in a cluster that requires credentials.
             evaluator: A further task evaluates each checkpoint as it comes; None: there is none.
-            rounds: Train in rounds without an end; None: the script ends the job.
-            prediction: What a job of kind ``"predict"`` reads and writes; :meth:`predict` makes such jobs.
+            rounds: Train in rounds without an end; None: the job ends with its script.
+            prediction: The input and the output of a job of kind ``"predict"``; see :meth:`predict`.
 
         Returns:
             The job, which continues when this client is closed.
@@ -251,11 +251,11 @@ class Client:
             job = client.predict("digits", cache="images", into="predictions", keep=["label"])
             job.wait()
 
-        Each node predicts the rows of its primary partitions, and stores the results there: the cache of results has
-        the keys, the affinity, the partitions and the backups of the other one, and is made if it does not exist. A row
-        of it has the kept columns, a column for each output, ``model_version`` (``NAME:NUMBER``, or the name of the
-        script) and ``predicted_at``. After any number of restarts each key has one result, and partitions that were
-        finished are not predicted again. See docs/predict.md.
+        Each node predicts the rows of its primary partitions, and stores the results there. The cache of results is
+        made if it does not exist, with the keys, the affinity, the partitions and the backups of the cache of rows. A
+        row of results has the kept columns, a column for each output, ``model_version`` (``NAME:NUMBER``, or the name
+        of the script) and ``predicted_at``. After any number of restarts each key has one result, and finished
+        partitions are not predicted again. See docs/predict.md.
 
         Args:
             model: The model, as ``"NAME"``, ``"NAME:NUMBER"`` or ``"NAME@LABEL"``. The version is chosen now.
@@ -265,8 +265,8 @@ class Client:
                 takes the arrays of some rows by the names of their columns, as `tensorflow_ignite.batches` gives them,
                 and returns arrays of as many rows by the names of the outputs.
             signature: Name of the model's function; empty: its default one.
-            columns: The columns that the model or script takes. None: those with the names of the model's inputs; of a
-                model with one input of another name, the only column that fits; for a script all.
+            columns: The columns that the model or script takes. None: the columns with the names of the model's inputs;
+                for a model with one input of another name, the only column that fits; for a script all.
             keep: Columns that are copied into the results.
             where: Condition in SQL over the columns; only rows that meet it are predicted.
             parameters: Values for the question marks of ``where``.
@@ -360,8 +360,8 @@ class Client:
             cache: The cache whose partitions are split over the workers.
             servers: Number of parameter servers.
             server_nodes: Attributes of the nodes that run them, as for `tensorflow_ignite.ParameterServer`.
-            **options: Further arguments of `submit`, but for those of a script in the cluster: ``args``, ``evaluator``,
-                and variables of the role ``client``.
+            **options: Further arguments of `submit`, without the arguments of a script in the cluster: ``args``,
+                ``evaluator``, and variables of the role ``client``.
 
         Returns:
             A context with the job of the servers.

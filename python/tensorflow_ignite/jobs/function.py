@@ -52,7 +52,7 @@ def pack_function(
     """Packs a function with its arguments, and with all that it uses of the notebook or script that defines it.
 
     Args:
-        function: Any function. What is installed as a package is imported on the nodes, and not packed.
+        function: Any function. Installed packages that it uses are imported on the nodes, and not packed.
         arguments: Its positional arguments, of any type that can be pickled.
         requirements: As for `pack`.
         wheels: As for `pack`.

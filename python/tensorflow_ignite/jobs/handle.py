@@ -131,12 +131,12 @@ class JobHandle:
         Args:
             follow: Continue until the job is in a final state and its output is complete; otherwise end with the output
                 so far.
-            role: Only tasks of this role, also of one that a custom job has named.
+            role: Only tasks of this role, which may be a role that a custom job has named.
             index: Only tasks of this index.
             attempt: Only this attempt, counted from 1.
 
         Yields:
-            The lines; those of one task in order, those of different tasks in the order of their arrival.
+            The lines: of one task in order, of different tasks in the order of their arrival.
 
         Raises:
             InvalidRequestError: There is no such role or index.
@@ -155,7 +155,7 @@ class JobHandle:
         if name is not None:
             role = "named"
             if index is not None:
-                # One that is not there has no output, as of other roles.
+                # A task that does not exist has no output, like the tasks of other roles.
                 index = named.index((name, index)) if (name, index) in named else len(named)
         if attempt is not None:
             checks.count("attempt", attempt, 1)
@@ -186,7 +186,7 @@ class JobHandle:
                     yield event
 
     def profile(self, task: str | None = None, *, seconds: float = 5.0) -> Profile:
-        """Has a running task recorded by its profiler, that of TensorFlow or of JAX, and waits for the result.
+        """Records a running task with the profiler of TensorFlow or of JAX, and waits for the result.
 
         Args:
             task: ``"ROLE:INDEX"``, such as ``"worker:0"``; None: the first task that runs the script.
@@ -275,10 +275,10 @@ class JobHandle:
         return self.wait(timeout, raise_on_failure=False) if wait else self._status
 
     def accept_quorum(self) -> tuple[Node, ...]:
-        """Lets the job go on without the nodes that are missing now, although the others are no majority.
+        """Lets the job continue without the nodes that are missing now, although the remaining nodes are no majority.
 
-        Call this only if no task of the job runs on the missing nodes: they are off for good. The nodes of the cluster
-        that answers are the job's nodes from now on. After a cut of the network, the other side may still train.
+        Call this only if no task of the job runs on the missing nodes: they are permanently off. From now on, the job's
+        nodes are the nodes of the cluster that answers. After a cut of the network, the other side may still train.
 
         Returns:
             The missing nodes, in the order in which they joined; none if all nodes of the job are here.
@@ -299,12 +299,13 @@ class JobHandle:
         repeated.
 
         Args:
-            force: Also a job whose row the node cannot read, or whose row a later version has written; its tasks end.
+            force: Also remove a job whose row the node cannot read, or a later version has written; its tasks end.
 
         Raises:
-            JobUnreadableError: It is such a job, and ``force`` is not set.
-            JobNotFinishedError: The job is not in a final state, or another such job keeps its checkpoints among the
-                job's files.
+            JobUnreadableError: The node cannot read the job's row, or a later version has written it, and ``force`` is
+                not set.
+            JobNotFinishedError: The job is not in a final state, or another job that is not in a final state keeps its
+                checkpoints among the job's files.
         """
         request = job_pb2.RemoveJobRequest(job_id=self.id, force=force)
         # The job existed when this handle was made: another caller, or an earlier attempt of this call, removed it.

@@ -37,7 +37,7 @@ class LogLine:
 
     @property
     def task(self) -> str:
-        """Name of the task, as people see it: ``worker 0``."""
+        """Name of the task in texts for people: ``worker 0``."""
         return f"{self.role_name} {self.role_index}" if self.role_name else f"{self.role} {self.index}"
 
     def __str__(self) -> str:

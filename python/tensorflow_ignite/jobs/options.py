@@ -132,7 +132,7 @@ def value(name: str, given: Any, hint: Any) -> Any:
 
 
 def _required(hint: Any) -> Any:
-    """The type of an option that is given: that of ``int | None`` is ``int``."""
+    """The type of an option that is given: ``int`` for ``int | None``."""
     return next(one for one in get_args(hint) if one is not type(None)) if type(None) in get_args(hint) else hint
 
 
@@ -140,14 +140,14 @@ def _entry(name: str, given: Any, hint: Any) -> Any:
     """A value of a mapping. It may be a secret, which no error shows."""
     if not isinstance(given, hint) or isinstance(given, bool):
         raise InvalidRequestError(
-            f"{name} is a value of type {type(given).__name__}. It is of type {hint.__name__}. Pass such a value."
+            f"{name} is a value of type {type(given).__name__}. It is of type {hint.__name__}. Pass another value."
         )
     return value(name, given, hint)
 
 
 def _wrong(name: str, given: Any, rule: str, example: str) -> InvalidRequestError:
     return InvalidRequestError(
-        f"{name} is {given!r}, a {type(given).__name__}. It is {rule}. Pass such a value, for example {example}."
+        f"{name} is {given!r}, a {type(given).__name__}. It is {rule}. Pass, for example, {example}."
     )
 
 
@@ -163,7 +163,7 @@ def names() -> dict[str, Any]:
 
 
 def of_name(name: str) -> tuple[str, str, Any]:
-    """Finds an option by its name, or by that of an entry of a mapping: ``environment.variables.SEED``.
+    """Finds an option by its name, or by the name of an entry of a mapping: ``environment.variables.SEED``.
 
     Returns:
         Name of the option, key of the entry or an empty text, and the type of the option.
@@ -181,8 +181,8 @@ def of_name(name: str) -> tuple[str, str, Any]:
             hint = f" Perhaps you mean {' or '.join(near)}." if near else ""
             raise InvalidRequestError(
                 f"{name} is no option of a job.{hint} Options have the names of tensorflow_ignite.Client.submit: "
-                f"{', '.join(_PLAIN)}, and those of the groups {', '.join(GROUPS)}, such as workers.per_node. "
-                "Name one of them; docs/jobs.md has them all."
+                f"{', '.join(_PLAIN)}, and options of the groups {', '.join(GROUPS)}, such as workers.per_node. "
+                "Name one of them; docs/jobs.md lists all."
             )
     return option, key, options[option]
 

@@ -59,7 +59,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
 
     Args:
         client: A `tensorflow_ignite.Client`.
-        credentials: Its credentials, with which this process also reads rows and files as long as the context lasts.
+        credentials: Its credentials; as long as the context lasts, this process also reads rows and files with them.
         cache: The cache whose partitions are split over the workers.
         **options: Arguments of its ``submit``.
 
@@ -74,7 +74,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
         )
     if here.in_job:
         raise TensorFlowIgniteError(
-            f"{here.task} requests parameter servers of its own. A task of a job uses those of its job. "
+            f"{here.task} requests parameter servers of its own. A task of a job uses the servers of its job. "
             "Submit with strategy=tfi.ParameterServer() in place of this call"
         )
     handle = client.submit(
@@ -104,7 +104,7 @@ def held(client: Any, credentials: Credentials | None, cache: str, **options: An
         # The script of the job ends by itself, also if this process is killed; it waits longer for a first connection.
         with contextlib.suppress(TensorFlowIgniteError):
             job = handle.refresh()
-            # After the failure of a node the job starts servers again, which nobody uses.
+            # After the failure of a node the job starts servers again, but no client uses them.
             if not job.is_over and (not attempt or attempt != job.attempt.number):
                 handle.stop(wait=False)
             if not job.is_over:

@@ -30,8 +30,8 @@ class Operation:
             an accelerator.
         device: ``CPU``, or the accelerator, such as ``GPU:0``.
         calls: Number of calls.
-        seconds: Of all calls together.
-        share: Of these seconds among those of all operations of the device.
+        seconds: Seconds of all calls together.
+        share: Share of these seconds in the seconds of all operations of the device.
     """
 
     name: str

@@ -39,8 +39,8 @@ _USUAL_ROWS, _USUAL_DELAY_MILLIS, _USUAL_WAITING_ROWS = 256, 2.0, 4_096
 class BatchRule(Value):
     """How a node collects the requests for a model into batches.
 
-    In `deploy`, None is what the deployment before has; that of the first one is 256 rows, 2 ms and 4,096 rows. The
-    rule of a `Deployment` has all numbers.
+    In `deploy`, None keeps the number of the earlier deployment; the first deployment has 256 rows, 2 ms and 4,096
+    rows. The rule of a `Deployment` has all numbers.
 
     Attributes:
         max_rows: Largest number of rows of a batch of several requests, from 1 to 1,000,000.
@@ -66,7 +66,7 @@ class BatchRule(Value):
             if value is not None and not least <= value <= most:
                 raise InvalidRequestError(
                     f"{name}={value:g} of BatchRule is out of range. It is a number from {least:,} to {most:,}. Give "
-                    "such a number"
+                    "a number in this range"
                 )
         return predict_pb2.BatchRule(
             max_rows=self.max_rows,

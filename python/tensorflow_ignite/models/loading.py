@@ -255,8 +255,8 @@ def _is_dense(definition: Any) -> bool:
 
 def _unusable(subject: str, error: Exception) -> ModelUnusableError:
     return ModelUnusableError(
-        f"{subject} cannot be loaded ({_reason(error)}). A model needs operations and classes that the machine has on "
-        "which it is loaded. Install what is missing, or write the model by model.export(), which needs no classes"
+        f"{subject} cannot be loaded ({_reason(error)}). The machine that loads a model must have its operations and "
+        "classes. Install the missing ones, or write the model by model.export(), which needs no classes"
     )
 
 

@@ -44,7 +44,7 @@ from tensorflow_ignite.storage.reader import copy_bytes
 
 _COPY_BYTES = 4 << 20
 _LABEL_BYTES = 32
-#: Directories in which a version is written begin with this; those of callers that have ended are removed after a day.
+#: Prefix of directories in which a version is written. If the caller has ended, its directory is removed after a day.
 _ADDING = ".adding-"
 _ADDING_SECONDS = 86_400
 
@@ -145,13 +145,13 @@ class Models:
         return self.label(version.reference, label) if label else version
 
     def export(self, name: str, model: Path, job: str, attempt: int) -> None:
-        """Writes a model that becomes a version when its job succeeds; `ExportedModels` in Java makes it one.
+        """Writes a model. When its job succeeds, `ExportedModels` in Java makes it a version.
 
         Args:
             name: Name of the model.
             model: A SavedModel of this machine.
-            job: Id of the job; what it has exported under this name before is replaced.
-            attempt: The attempt of the job; the model becomes a version only if it is the one that succeeds.
+            job: Id of the job; an earlier export of the job under this name is replaced.
+            attempt: The attempt of the job; the model becomes a version only if this attempt succeeds.
 
         Raises:
             ModelUnusableError: The model cannot be read, or its inputs are not known.
@@ -159,7 +159,7 @@ class Models:
         reference = ModelReference(check_name(name))
         exported = f"{reference.directory}/.exported-{job}"
         directory = self._written(reference, model, None, job)[0]
-        # First, so that a task that is killed leaves nothing of which its job does not know.
+        # First, so that a killed task leaves no file that its job does not know.
         with self._files.open_writer(f"/jobs/{job}/exports/{name}", parents=True) as marker:
             marker.write(str(attempt).encode())
         self._discard(exported)
@@ -214,8 +214,7 @@ class Models:
         A call that is lost with its node, or with the process of the model, is made again until the time is over.
 
         Args:
-            reference: ``"NAME"``: the current version; ``"NAME:NUMBER"`` or ``"NAME@LABEL"``: another one that is
-                served.
+            reference: ``"NAME"``: the current version; ``"NAME:NUMBER"`` or ``"NAME@LABEL"``: another served version.
             inputs: Arrays or lists by the names of the inputs, each of shape [rows, ...]. Integers become floats, and
                 numbers wider or narrower ones of their kind.
             signature: Name of the function; empty: the default one.
@@ -304,7 +303,7 @@ class Models:
         if label == STABLE and self._deployments.get(chosen.name) is not None:
             raise InvalidRequestError(
                 f"the label {STABLE} of model {chosen.name} is not removed: the nodes serve the model. Without this "
-                "label its name would mean the newest version in bulk, and the one that is served online. Give the "
+                "label its name would mean the newest version in bulk, and the served version online. Give the "
                 f"label to another version (tensorflow-ignite model label {chosen.name}:VERSION {STABLE}), or undeploy "
                 f"the model first: tensorflow-ignite model undeploy {chosen.name}"
             )
@@ -420,7 +419,7 @@ class Models:
         while True:
             newest = self._newest(reference.name) or 0
             entries = [*self._entries(reference.directory), *self._entries(f"{reference.directory}/.removed")]
-            # Whatever has the name of a number takes it.
+            # Any file whose name is a number takes this number.
             number = max((int(info.name) for info in entries if _is_number(info.name)), default=0) + 1
             if after is not None and newest != after:
                 raise StoredFileExistsError(

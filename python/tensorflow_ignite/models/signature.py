@@ -51,9 +51,9 @@ class TensorSpec:
         """The array in the type of this input.
 
         Args:
-            array: The values of a batch; anything of which numpy makes an array.
+            array: The values of a batch; anything that numpy can make an array of.
             subject: Names the model in error texts.
-            convert: Makes an array of another type; what it makes is returned.
+            convert: Makes the returned array of another type.
 
         Raises:
             InvalidRequestError: Its type cannot be converted without loss, or its shape does not fit.
@@ -98,8 +98,8 @@ class Signature:
     """One function of a model.
 
     Attributes:
-        inputs: What it takes.
-        outputs: What it returns.
+        inputs: Its inputs.
+        outputs: Its outputs.
         method: As in TensorFlow Serving: ``"predict"``, ``"classify"`` or ``"regress"``.
     """
 
@@ -138,7 +138,7 @@ class Signature:
         if inputs.keys() != expected.keys():
             wrong = sorted(inputs.keys() ^ expected.keys())
             raise InvalidRequestError(
-                f"the inputs {sorted(inputs)} are not those of {subject}: {wrong} differ. It takes "
+                f"the inputs {sorted(inputs)} do not fit {subject}: {wrong} differ. It takes "
                 f"{', '.join(map(str, self.inputs))}. Give exactly these"
             )
         arrays = {name: expected[name].converted(array, subject, convert) for name, array in inputs.items()}

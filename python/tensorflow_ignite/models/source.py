@@ -91,7 +91,7 @@ def read_metadata(name: str, number: int, content: bytes) -> ModelVersion:
     """A version from the content of its metadata file; it has no labels.
 
     Raises:
-        FileCorruptError: The content is not what is written with a version.
+        FileCorruptError: The content is not the metadata of a version.
     """
     try:
         return ModelVersion.from_json(name, number, json.loads(content.decode()))

@@ -26,10 +26,10 @@ _TYPES_OF_NUMPY = frozenset(
 
 
 def to_arrays(tensors: Iterable[predict_pb2.Tensor]) -> dict[str, Array]:
-    """The arrays of a request, by their names. Their memory is that of the message.
+    """The arrays of a request, by their names. They use the memory of the message.
 
     Raises:
-        InvalidRequestError: The bytes of a tensor are not those of its type and shape.
+        InvalidRequestError: The bytes of a tensor do not fit its type and shape.
     """
     return {tensor.name: _to_array(tensor) for tensor in tensors}
 
@@ -87,8 +87,8 @@ def _numpy_type(tensor: predict_pb2.Tensor) -> np.dtype[Any]:
         found: np.dtype[Any] = np.dtype(tf.dtypes.as_dtype(tensor.dtype).as_numpy_dtype)
     except TypeError:
         raise InvalidRequestError(
-            f"input {tensor.name!r} has the type {tensor.dtype!r}. Types are those of TensorFlow, such as float32 and "
-            "string. Send one of them"
+            f"input {tensor.name!r} has the type {tensor.dtype!r}. Types are TensorFlow's, such as float32 and string. "
+            "Send one of them"
         ) from None
     return found
 
@@ -96,5 +96,5 @@ def _numpy_type(tensor: predict_pb2.Tensor) -> np.dtype[Any]:
 def _wrong_size(tensor: predict_pb2.Tensor, size: int, unit: str) -> InvalidRequestError:
     return InvalidRequestError(
         f"input {tensor.name!r} has {size} {unit} for the type {tensor.dtype} and the shape {list(tensor.shape)}. The "
-        "size is that of all elements. Send tensors as predict.proto defines them"
+        "size is the size of all elements. Send tensors as predict.proto defines them"
     )

@@ -60,7 +60,7 @@ class ModelVersion:
         format: ``"saved_model"``, or ``"keras"`` for a file of Keras.
         digest: SHA-256 of its files and their names, as hexadecimal digits.
         bytes: Size of its files.
-        signatures: Its functions by name; the first one is that of a call that names none.
+        signatures: Its functions by name; the first one is the default of a call.
         job: Id of the job that made it; empty: it was copied in.
         created_at: When it was made.
         labels: Its labels, sorted.
@@ -83,7 +83,7 @@ class ModelVersion:
 
     @property
     def path(self) -> str:
-        """The directory of its files: those of a SavedModel, or one of Keras; and the metadata."""
+        """The directory of its files: a SavedModel or a file of Keras, and the metadata."""
         return f"{ROOT}/{self.name}/{self.number}"
 
     @property
@@ -101,7 +101,7 @@ class ModelVersion:
         if chosen not in self.signatures:
             raise InvalidRequestError(
                 f"model {self.reference} has no signature {chosen!r}. Its signatures are "
-                f"{', '.join(self.signatures) or 'none, since its inputs are not known'}. Use one that it has"
+                f"{', '.join(self.signatures) or 'none, since its inputs are not known'}. Use one of these"
             )
         return self.signatures[chosen]
 
@@ -144,7 +144,7 @@ def parse_reference(text: str) -> ModelReference:
         raise InvalidRequestError(
             f"{text!r} names no model. A model is NAME, NAME:VERSION or NAME@LABEL, such as digits, digits:3 and "
             "digits@stable: a name has 1 to 200 letters, digits, '_', '.' and '-' and begins with none of the last "
-            "two, a version is a number from 1 on. Use such a name"
+            "two, a version is a number from 1 on. Use a name of this form"
         )
     name, number, label = found.groups()
     return ModelReference(name, int(number) if number else None, label)
@@ -164,7 +164,7 @@ def check_name(name: str) -> str:
     if not isinstance(name, str) or not is_name(name):
         raise InvalidRequestError(
             f"{name!r} is no name of a model. It is the name of a directory below ignite://{ROOT}: 1 to 200 letters, "
-            "digits, '_', '.' and '-', and begins with none of the last two. Use such a name"
+            "digits, '_', '.' and '-', and begins with none of the last two. Use another name"
         )
     return name
 
@@ -178,6 +178,6 @@ def check_label(label: str) -> str:
     if not isinstance(label, str) or not re.fullmatch(_LABEL, label):
         raise InvalidRequestError(
             f"{label!r} is no label. A label has 1 to 64 letters, digits, '_', '.' and '-', and begins with a letter "
-            f"or '_', such as {STABLE} or canary. Use such a label"
+            f"or '_', such as {STABLE} or canary. Use another label"
         )
     return label

@@ -61,7 +61,7 @@ def grpc_channel(
     Args:
         address: ``host:port``.
         credentials: Credentials of the calls; None: none, and no TLS.
-        connect_timeout: Seconds after which a call that is not connected fails; None: those of gRPC, 20.
+        connect_timeout: Seconds after which a call that is not connected fails; None: gRPC's default of 20.
 
     Raises:
         InvalidRequestError: A file of the credentials cannot be used.

@@ -113,7 +113,7 @@ class Credentials:
                 "the user's name in the credentials contains a colon. In the header of a call a colon ends the name "
                 "(RFC 7617). Use another user, or a token"
             )
-        # Such a token is invalid in a header, and gRPC's error would contain it.
+        # A header cannot contain this token, and gRPC's error would show it.
         if self.token and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
             raise InvalidRequestError(
                 "the token in the credentials contains a space, a line break or a character outside ASCII. A token has "
@@ -172,8 +172,7 @@ def from_argument(value: Any) -> Credentials | None:
         return Credentials(*value)
     raise InvalidRequestError(
         f"credentials of type {type(value).__name__} cannot be read. They are (user, password), or a dict with some of "
-        f"{', '.join(names)}. Leave them out to use those of the environment, {_PREFIX}USERNAME and others, or of a "
-        "profile"
+        f"{', '.join(names)}. Leave them out to use the environment, {_PREFIX}USERNAME and others, or a profile"
     )
 
 
@@ -314,7 +313,7 @@ def stored(name: str) -> Credentials | None:
     """Returns the credentials with a name; None in a process that does not know the name, and for an empty name.
 
     Raises:
-        InvalidRequestError: The text is not such a name; the error does not contain it.
+        InvalidRequestError: The text is not a name of credentials; the error does not contain it.
     """
     if name and not _STORED_NAME.fullmatch(name):
         raise InvalidRequestError(

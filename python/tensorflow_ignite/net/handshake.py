@@ -127,7 +127,7 @@ _TLS_TO_PLAIN = Diagnosis(
     "this client speaks TLS, and what answers there does not",
     "TLS is used as soon as cafile, certfile or tls is given, and a node speaks it when it has a certificate",
     "Leave these out (also TENSORFLOW_IGNITE_CAFILE and the like), or give the node a certificate; check that the port "
-    "is that of the node API",
+    "is the port of the node API",
 )
 # Numbers of OpenSSL's verify codes.
 _NOT_YET_VALID, _EXPIRED, _HOST_MISMATCH, _ADDRESS_MISMATCH = 9, 10, 62, 64

@@ -18,7 +18,7 @@ class PemFiles:
     """Contents of the files of credentials.
 
     Attributes:
-        authorities: Trusted certificates; None: those of gRPC.
+        authorities: Trusted certificates; None: the certificates that gRPC trusts by default.
         chain: The client's certificate with its chain; None: no certificate.
         key: The private key of the certificate.
     """
@@ -98,7 +98,7 @@ def context_of(credentials: Credentials, *, trusting: bool = True) -> ssl.SSLCon
 
     Args:
         credentials: Paths of the files.
-        trusting: Load the trusted certificates, which is slow for those of the machine.
+        trusting: Load the trusted certificates, which is slow for the machine's own certificates.
 
     Raises:
         InvalidRequestError: A file cannot be used.

@@ -29,7 +29,7 @@ from tensorflow_ignite.net.credentials import (
 )
 
 SECONDS_TO_CONNECT = 5.0
-#: The credentials of a client process outside the cluster, and the node for which they are.
+#: The credentials of a client process outside the cluster, and their node.
 _adopted: tuple[Credentials, str] | None = None
 _HOST_VARIABLE, _PORT_VARIABLE = "IGNITE_DATASET_HOST", "IGNITE_DATASET_PORT"
 
@@ -66,8 +66,8 @@ def resolve(address: str | None = None, *, data: bool = False, env: Mapping[str,
 def thin_addresses(address: str | None, env: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """Returns addresses of thin client ports, each as ``host:port``; the default port is 10800.
 
-    The argument decides, else IGNITE_DATASET_HOST and IGNITE_DATASET_PORT. Else these are the hosts of `resolve`, whose
-    ports are those of the service: the same cluster, whichever protocol reads it.
+    The argument decides, else IGNITE_DATASET_HOST and IGNITE_DATASET_PORT. Else these are the hosts of `resolve`, with
+    the thin clients' port instead of the service's port: both protocols read the same cluster.
 
     Raises:
         InvalidRequestError: The address is malformed.
@@ -124,7 +124,7 @@ def first_answering(candidates: Sequence[str]) -> str:
 
 
 def adopt(credentials: Credentials | None, address: str) -> None:
-    """Makes all calls to a node use credentials, as those of a task use its token.
+    """Makes all calls to a node use credentials, as the calls of a task use its token.
 
     Args:
         credentials: Credentials of the calls; None: as without this call.

@@ -156,7 +156,7 @@ class NodeConnection:
             method: Name of a method of the service with one response.
             make_request: Makes the request, or the stream of requests, for each attempt.
             timeout: Seconds at one address; None: the timeout of the connection.
-            is_total: The timeout is that of all attempts together. A node that is reached may take all of it.
+            is_total: The timeout is for all attempts together. A node that is reached may take all of it.
             first: The node to call before the addresses; it is skipped for 5 s if it does not answer.
             was_done: Called if a repeated call fails: returns the response if an earlier attempt, whose answer was
                 lost, has made the change and so caused the error; else None.

@@ -1,4 +1,4 @@
-"""Warnings of nodes: what a caller has to know of the cluster, in a header of every answer of a node.
+"""Warnings of nodes about the cluster, in a header of every answer.
 
 A node in the minority of a cut cluster sends one. Each text is reported once in a process.
 """
@@ -32,7 +32,7 @@ def report_to(callback: Callable[[str], None]) -> None:
 
 
 def receive(metadata: Iterable[Any] | None) -> None:
-    """Reports the warning in the metadata of an answer, if there is one that was not reported yet."""
+    """Reports the warning in the metadata of an answer, unless there is none or it was reported before."""
     for key, value in metadata or ():
         if key == HEADER:
             text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -99,7 +99,7 @@ def run_node(
         json_output: Print events as lines of JSON: ``waiting`` (reason, seconds), ``ready`` (node_id, instance,
             address, pid, log), ``topology`` (version, nodes), ``inactive``, ``stopping``, ``stopped``.
         jvm_args: More options for the JVM. Default heap: ``-Xmx1g``, and ``-Xms`` as ``-Xmx``.
-        persistent: Keep the default data region and our own on disk; such a cluster must be activated once.
+        persistent: Keep the default data region and our own on disk; the cluster must then be activated once.
         activate_at: Activate an inactive cluster once it has this number of server nodes; 0: never.
         data_region_bytes: The most that the default data region grows to, and as much for the data region
             ``tensorflow-ignite`` of files and jobs, which a node without a Spring XML file always has.

@@ -50,7 +50,7 @@ def _remove_collection_callback() -> None:
 
 
 def _accept_all_file_names() -> None:
-    """In the locale C, Java knows no file names but those of ASCII; in C.UTF-8 it knows all, as Python does in both."""
+    """In the locale C, Java can use only ASCII file names; in C.UTF-8 it can use all. Python can use all in both."""
     names = ("LC_ALL", "LC_CTYPE", "LANG")
     if next(filter(None, map(os.environ.get, names)), "C") in ("C", "POSIX"):
         os.environ["LC_ALL"] = "C.UTF-8"
@@ -104,7 +104,7 @@ class JavaNode:
 
     @property
     def log_file(self) -> str | None:
-        """Where the node's log is; None when the Spring XML file brought a logger of its own."""
+        """The path of the node's log; None: the Spring XML file has its own logger."""
         return _text(self._facade.logFile())
 
     def active(self) -> bool:

@@ -32,7 +32,7 @@ _LIBJVM = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dl
 
 
 class NodeStartError(TensorFlowIgniteError):
-    """A node cannot start here; the text says what is missing and how to get it."""
+    """A node cannot start here; the text names the missing part and how to get it."""
 
 
 @dataclass(frozen=True, kw_only=True)

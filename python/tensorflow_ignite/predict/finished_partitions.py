@@ -1,8 +1,8 @@
 """The partitions of a job that are finished, so that no later attempt predicts their rows again.
 
-Each process of a job has one file, which it replaces whenever partitions are finished. It has the rows that the cache
-of results then had in each of them. A partition that has lost all its copies is empty: so a partition that has fewer
-rows than then is not finished.
+Each process of a job has one file, which it replaces whenever partitions are finished. The file has the number of rows
+that the cache of results then had in each finished partition. A partition that has lost all its copies is empty. So a
+partition with fewer rows than in the file is not finished.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def input_columns(
     """Chooses a column for each input: by name; for a model with one input, the only column that fits.
 
     Args:
-        signature: What the model takes.
-        schema: The columns of the cache, with those that the caller names.
+        signature: The inputs of the model.
+        schema: The columns of the cache, including the columns that the caller names.
         columns: The columns that the caller names for the model; empty: all of the cache may be.
         keep: The columns that the caller keeps.
         subject: Names model and cache in error texts, such as "model digits:3 and cache 'images'".
@@ -97,7 +97,7 @@ def _fitted(spec: TensorSpec, schema: pa.Schema, name: str, signature: Signature
         raise errors.InvalidRequestError(
             f"{subject}: the column {found} cannot become the input {spec}. {_requirement(signature)}. Numbers become "
             "numbers of their kind, or floats; a list has as many elements as the input needs. Name another column "
-            "with columns= (--columns), or load the values in such a type"
+            "with columns= (--columns), or load the values with a fitting type"
         )
     return fitted
 

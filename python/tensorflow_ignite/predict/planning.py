@@ -129,7 +129,7 @@ def check(
     node: str,
     credentials: Credentials | None,
 ) -> None:
-    """Checks what a job of a request would read and write, before it is submitted; changes nothing.
+    """Checks the caches and the model of a request before its job is submitted; changes nothing.
 
     Args:
         request: The request.
@@ -139,7 +139,7 @@ def check(
         credentials: Credentials of the caller.
 
     Raises:
-        TensorFlowIgniteError: What the tasks would raise.
+        TensorFlowIgniteError: An error that the tasks would raise.
     """
     if version is None:
         columns = read_columns(request, cache, None, node, credentials)

@@ -1,4 +1,4 @@
-"""The columns of the results: the key, the kept columns, what was predicted, by which version, and when."""
+"""The columns of the results: the key, the kept columns, the predictions, the version, and the time."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class ResultColumns:
         Args:
             rows: Rows of the cache, with the key and the kept columns.
             predicted: Arrays by the names of the outputs.
-            version: What predicted them.
-            now: When.
+            version: The version that predicted them.
+            now: The time of the prediction.
 
         Raises:
-            RowMismatchError: The outputs differ from those of the first batch.
+            RowMismatchError: The outputs differ from the outputs of the first batch.
         """
         if list(predicted) != [field.name for field in self.outputs]:
             raise errors.RowMismatchError(

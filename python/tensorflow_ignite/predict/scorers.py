@@ -98,7 +98,7 @@ class ScriptScorer:
         if not isinstance(found, Mapping) or not found or not all(isinstance(name, str) for name in found):
             raise errors.RowMismatchError(
                 f"{FUNCTION} of {self._name} has returned {type(found).__name__}: {found!r:.200}. It returns arrays by "
-                "the names of the new columns, at least one. Return such a dict"
+                "the names of the new columns, at least one. Return a dict of arrays"
             )
         return found
 

@@ -312,7 +312,7 @@ class BulkPrediction:
         with self._lock:
             self._predicted_rows += rows
             self._done_partitions += partitions
-            # A step is a row; those of finished partitions are done.
+            # A step is a row; the rows of finished partitions are done.
             progress.report_figures(
                 self._finished_rows + self._predicted_rows,
                 # How many rows meet a condition is not known.

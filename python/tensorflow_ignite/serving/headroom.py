@@ -14,7 +14,7 @@ _STATUS = Path("/proc/self/status")
 
 
 class Headroom:
-    """What a process with a limit of memory had for its requests when it began to serve, and what it has kept since."""
+    """The memory that a limited process had for requests when it began to serve, and the memory it has kept since."""
 
     def __init__(self) -> None:
         """Measures now."""
@@ -22,7 +22,7 @@ class Headroom:
         self._used = _used_bytes()
 
     def loss(self) -> str:
-        """Says how much is kept after free memory has been given back; empty if it is little, or without a limit."""
+        """Says how much the process keeps after the release of free memory; empty if little, or without limit."""
         if self._limit == resource.RLIM_INFINITY:
             return ""
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,10 +1,10 @@
 """A model process: `python -m tensorflow_ignite.serving.process NAME NUMBER FILES OWN MAX_ANSWER_BYTES`.
 
-FILES is the directory of the version's files with its metadata, OWN that of this process. Larger answers than
-MAX_ANSWER_BYTES are errors; 0 is no limit. The process loads the model,
-calls it once, serves on the socket `socket` in its working directory, which is OWN, and then writes its signatures into
-OWN/ready.json. If it cannot, it writes the reason into OWN/error and exits with 3. A process whose model has kept too
-much memory for its requests does the same, and exits with 4. Its agent ends it.
+FILES is the directory of the version's files with its metadata. OWN is the directory of this process, and its working
+directory. Answers larger than MAX_ANSWER_BYTES are errors; 0 is no limit. The process loads the model, calls it once,
+serves on the socket OWN/socket, and then writes its signatures into OWN/ready.json. If this fails, it writes the reason
+into OWN/error and exits with 3. If the model has kept too much memory of its requests, the process writes the reason
+and exits with 4. Its agent ends it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MAX_MESSAGE_BYTES = 1 << 30
 _STOP_SECONDS = 1.0
 _OOM_SCORE = Path("/proc/self/oom_score_adj")
 _FIRST_TO_END = "1000"
-# Relative, since the whole path may be longer than that of a socket may be.
+# Relative, since the whole path may exceed the limit of a socket's path.
 _SOCKET = "socket"
 
 _log = logging.getLogger(__name__)
@@ -138,7 +138,7 @@ class _Service(predict_pb2_grpc.PredictServiceServicer):
 
 
 def _size(array: Array) -> int:
-    """Bytes of the values; of texts, those of the texts."""
+    """Bytes of the values; for texts, the sum of their lengths in bytes."""
     return sum(map(len, array.flat)) if array.dtype == object else array.nbytes
 
 

@@ -35,7 +35,7 @@ def warm(model: LoadedModel, directory: Path) -> int:
         try:
             model.predict(_zeros(signature), name)
         except (ModelUnusableError, InvalidRequestError):
-            # Not every model takes zeros, such as one that parses its strings.
+            # Some models reject zeros or empty texts, such as a model that parses its strings.
             continue
     return len(model.signatures)
 

@@ -1,8 +1,8 @@
 """Pauses the garbage collector of Python in threads for which a call of TensorFlow may wait.
 
-TensorFlow calls its file systems while it holds locks of its own. The destructor of a resource tensor waits for such a
-lock. So a collection in a thread for which the call waits would be a deadlock. The C extension counts the pauses;
-without the extension, TensorFlow makes no calls, and nothing is paused.
+TensorFlow calls its file systems while it holds its own locks. The destructor of a resource tensor waits for one of
+these locks. So a collection in a thread for which the call waits would be a deadlock. The C extension counts the
+pauses; without the extension, TensorFlow makes no calls, and nothing is paused.
 """
 
 from __future__ import annotations

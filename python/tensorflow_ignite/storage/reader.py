@@ -300,7 +300,7 @@ class Reader:
         if len(data) < count:
             raise FileCorruptError(
                 f"block {block.number} of extent {block.extent} of {self._info.path} ends after {offset + len(data)} "
-                f"of {block.bytes} bytes. A stored block has the length with which it was written. Check the cluster: "
+                f"of {block.bytes} bytes. A stored block keeps its written length. Check the cluster: "
                 "tensorflow-ignite fs check"
             )
         return data[:count]

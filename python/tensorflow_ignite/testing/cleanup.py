@@ -18,7 +18,7 @@ GRACE = 10.0
 
 
 def main(owner: int, directory: Path, remove: bool) -> None:
-    """Waits for the owner's end, then for that of the cluster's processes, and removes the directory."""
+    """Waits for the end of the owner, then for the end of the cluster's processes, and removes the directory."""
     try:
         process = os.pidfd_open(owner)
     except ProcessLookupError:

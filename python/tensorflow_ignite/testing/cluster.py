@@ -88,8 +88,8 @@ class LocalCluster:
                 spares) and TENSORFLOW_IGNITE_TASKS_NICE (0: tasks have the priority of their node) of this process too;
                 with TENSORFLOW_IGNITE_TLS_CERTIFICATE and TENSORFLOW_IGNITE_TLS_KEY nodes speak TLS, by a certificate
                 that is good for 127.0.0.1.
-            credentials: With which this object asks the nodes whether they are ready; see
-                `tensorflow_ignite.connect`. Default: none, whatever the environment or a profile holds.
+            credentials: The credentials of this object's calls, which check whether the nodes are ready; see
+                `tensorflow_ignite.connect`. Default: none, also if the environment or a profile has some.
         """
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
@@ -153,7 +153,7 @@ class LocalCluster:
         return addresses[0]
 
     def start(self) -> None:
-        """Starts the first nodes, together; returns when they all see each other and can run tasks, or report why not.
+        """Starts the first nodes together; returns when all are connected, and can run tasks or report why not.
 
         Raises:
             NodeStartError: One of them does not start.
@@ -173,11 +173,11 @@ class LocalCluster:
             raise
 
     def start_node(self, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
-        """Starts one more node; returns when all see each other and it can run tasks, or reports why not.
+        """Starts one more node; returns when all nodes are connected, and the node can run tasks or reports why not.
 
         Args:
-            python: The interpreter that runs tasks there. Default: that of the cluster.
-            jvm_args: Options for its JVM after those of the cluster.
+            python: The interpreter that runs tasks there. Default: the interpreter of the cluster.
+            jvm_args: Options for its JVM after the cluster's options.
 
         Raises:
             NodeStartError: It does not start.
@@ -216,7 +216,7 @@ class LocalCluster:
         return [str(node.inactive_address) for node in nodes]
 
     def stop_node(self, node: LocalNode) -> None:
-        """Stops a node in order, with the tasks on it; returns when its process is gone and the others know it."""
+        """Stops a node in order, with the tasks on it; returns when its process has ended and other nodes know it."""
         self._stop([node])
         self._await(lambda: node.ended, STOP_TIMEOUT, f"{node} did not stop after SIGTERM")
         self.await_settled()
@@ -233,12 +233,12 @@ class LocalCluster:
         node.signal(signal.SIGSTOP)
 
     def resume_node(self, node: LocalNode) -> None:
-        """Resumes a suspended node. One that has left the others' topology meanwhile ends itself (exit code 70)."""
+        """Resumes a suspended node. If the other nodes have removed it from the topology, it exits with code 70."""
         node.signal(signal.SIGCONT)
         node.suspended = False
 
     def await_settled(self, timeout: float = START_TIMEOUT) -> None:
-        """Waits until all running nodes are ready and see exactly each other; suspended ones count as gone.
+        """Waits until all running nodes are ready and know exactly each other; suspended nodes count as ended.
 
         Args:
             timeout: In seconds.
@@ -319,7 +319,7 @@ class LocalCluster:
         )
 
     def _release(self, directory: Path) -> None:
-        """Releases what is left when all processes have ended; the clean-up process last, which would do the same."""
+        """Releases the remaining resources when all processes have ended, and ends the clean-up process last."""
         leaks.kill_processes(directory)
         if self._ports is not None:
             self._ports.release()
@@ -344,7 +344,7 @@ class LocalCluster:
         return environment
 
     def _spawn(self, name: str | None = None, *, python: str | None = None, jvm_args: Sequence[str] = ()) -> LocalNode:
-        """Starts a process: of a new node, or of one that was here before under this name."""
+        """Starts the process of a new node, or of an earlier node with this name."""
         assert self._ports is not None
         if name is None:
             name = f"node-{len({node.name for node in self._all})}"
@@ -415,7 +415,7 @@ class LocalCluster:
     def _stop_all(self) -> list[str]:
         """Stops all nodes together; returns what went wrong."""
         running = self.nodes
-        # A suspended node that has left the topology of the others ends itself with an error when it resumes.
+        # If the other nodes have removed a suspended node from the topology, it ends with an error when it resumes.
         excused = {node.name for node in running if node.suspended or not node.ready}
         self._stop([node for node in running if node.ready])
         for node in running:

@@ -12,11 +12,11 @@ from tensorflow_ignite.testing.leaks import LeakError
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a process holds at one moment, or the most by which that may grow.
+    """The resources of a process at one moment, or the limits of their growth.
 
     Attributes:
         resident_bytes: Memory of its own and shared, as far as it is in RAM.
-        threads: All threads, those of native libraries too.
+        threads: All threads, including threads of native libraries.
         descriptors: Open files, sockets, pipes, and memory without a name.
         segments: Places where memory without a name (memfd) is mapped.
     """

@@ -21,14 +21,14 @@ class LocalNode:
 
     Attributes:
         name: Ignite instance name.
-        directory: All files of the node: Ignite's work directory, temporary files, what it printed.
+        directory: All files of the node: Ignite's work directory, temporary files, its output.
         process: The operating system's process.
         node_id: Ignite's id of the node; empty until it is ready.
         address: host:port of the node API; None when the service's node filter leaves the node out.
-        inactive_address: host:port at which the node says that its cluster is not active; None: it has not been so.
+        inactive_address: host:port of the node while its cluster is not active; None: it was always active.
         log: The node's log; empty until it is ready.
-        console: What the node printed on standard error.
-        known_nodes: The ids of the nodes that this one last saw in the cluster.
+        console: The standard error output of the node.
+        known_nodes: The ids of the cluster's nodes that this node last reported.
         ended: Whether the process is gone.
         expected_to_end: Whether the test has stopped or killed it.
         suspended: Whether it is stopped by SIGSTOP.

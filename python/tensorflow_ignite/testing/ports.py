@@ -14,7 +14,7 @@ _TRIES = 200
 
 
 class PortBlock:
-    """Adjacent free ports on loopback, below those that the system hands out by itself.
+    """Adjacent free ports on loopback, below the ports that the system assigns by itself.
 
     Ignite refuses port 0, so its discovery needs known ports. The first port of a block stays bound until `release`, so
     that two clusters never use the same block and become one. The nodes use the others.

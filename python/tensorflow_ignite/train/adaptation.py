@@ -34,7 +34,7 @@ from tensorflow_ignite.train.marks import keeps_rows, marks_of
 from tensorflow_ignite.train.progress import announce
 
 _log = logging.getLogger("tensorflow_ignite.train")
-# How long work without steps goes on after a sign of life, at least.
+# The shortest time that work without steps may continue after a sign of life.
 _ANNOUNCED_SECONDS = 60.0
 _POLL_SECONDS = 1.0
 _SECONDS_TO_SAY = 10.0
@@ -46,11 +46,11 @@ _REMEDY = (
 )
 # Of the files: a version of this package with another one lets layers learn again.
 _FORMAT = 2
-# What the first worker tells in place of an identity: its layer has not learned.
+# Reported by the first worker in place of an identity: its layer has not learned.
 _FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
 _is_within: ContextVar[bool] = ContextVar("tensorflow_ignite_within_adapt", default=False)
-# Whether layers learn together from any rows, not from those of caches alone.
+# Whether layers learn together from any rows, not only from rows of caches.
 _is_for_all: ContextVar[bool] = ContextVar("tensorflow_ignite_adapt_for_all", default=False)
 
 #: Learns from rows: the arguments of `adapt` are a layer, rows, and others.
@@ -61,8 +61,8 @@ def learn_from_any(layer: Any, rows: Any) -> None:
     """As :func:`tensorflow_ignite.train.adapt`."""
     if not callable(getattr(layer, "adapt", None)):
         raise InvalidRequestError(
-            f"{type(layer).__name__} cannot learn from rows. A layer that can has a method adapt, as Normalization, "
-            "Discretization, StringLookup, IntegerLookup, TextVectorization and FeatureSpace. Give such a layer"
+            f"{type(layer).__name__} cannot learn from rows. This needs a layer with a method adapt: Normalization, "
+            "Discretization, StringLookup, IntegerLookup, TextVectorization or FeatureSpace. Give one of these"
         )
     token = _is_for_all.set(True)
     try:
@@ -93,7 +93,7 @@ def correct_layer(module: ModuleType, name: str) -> None:
 
 
 def correct_feature_space(module: ModuleType) -> None:
-    """Makes ``adapt`` of a FeatureSpace look at the rows of all workers; its layers learn one by one, as any other.
+    """Makes ``adapt`` of a FeatureSpace use the rows of all workers; its layers learn one by one, like other layers.
 
     Args:
         module: The module of Keras 3 or tf_keras that has it; the package calls this once for each.
@@ -146,7 +146,7 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
     failure = AdaptedFile(here, "", f"{place}-failed-{here.attempt}")
     identity = _Identity(layer, requests, rows, arguments, named)
     if here.is_chief:
-        with _telling_others(here, failure, identity, number):
+        with _reporting(here, failure, identity, number):
             state = _learn_once(here, file, identity, lambda: _learn(original, layer, rows, requests, arguments, named))
     elif here.own_assignment is not None:
         state = _await_first_worker(here, file, failure, identity, number)
@@ -160,12 +160,12 @@ def _adapt(original: _Adapt, layer: Any, rows: Any, arguments: Sequence[Any], na
 
 
 def _warn_of_own_adapt(here: Task, layer: Any) -> None:
-    """A script's own `adapt` has called that of Keras: what it does besides, it does on each worker alone."""
+    """A script's own `adapt` has called Keras' `adapt`: only the latter learns for all workers together."""
     if layer_state.has_own_adapt(layer) and here.num_workers > 1:
         _log.warning(
-            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get what the adapt of Keras learns. "
-            "What the layer reads from the rows by itself are those of this worker, and differs on each. If it "
-            "learns so, give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
+            "tensorflow_ignite: layer %r (%s) has an adapt of its own. All workers get the state that Keras' adapt "
+            "learns. If the layer also learns from the rows by itself, it learns from other rows on each worker. Then "
+            "give it state_dict() and load_state_dict(state), and call tfi.train.adapt(layer, rows)",
             layer_state.name_of(layer),
             type(layer).__name__,
         )
@@ -246,7 +246,7 @@ def _require_end(layer: Any, rows: Any, requests: Sequence[Request], steps: Any)
 
 
 def _require_whole(here: Task, rows: Any, requests: Sequence[Request]) -> None:
-    """Refuses rows that cannot be those of all workers, or would stay so for the training."""
+    """Refuses rows that cannot be read for all workers, or would stay so for the training."""
     assigned = [request for request in requests if request.partitions == ASSIGNED and here.num_workers > 1]
     for request in assigned:
         if request.rows >= 0:
@@ -314,10 +314,10 @@ def _learn(
     arguments: Sequence[Any],
     named: dict[str, Any],
 ) -> Any:
-    """What a copy of the layer learns from all rows.
+    """The state that a copy of the layer learns from all rows.
 
-    It learns in a thread of its own, outside of the scope of a strategy: there workers make each variable together, and
-    the others do not learn.
+    The copy learns in a thread of its own, outside of the scope of a strategy: in the scope, all workers make each
+    variable together, but the other workers do not learn.
     """
     states: list[Any] = []
     errors: list[BaseException] = []
@@ -346,8 +346,8 @@ def _learn(
 
 
 @contextlib.contextmanager
-def _telling_others(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
-    """On the first worker: the other ones know that the block begins, and whether it has ended with an error."""
+def _reporting(here: Task, failure: AdaptedFile, identity: _Identity, number: int) -> Iterator[None]:
+    """On the first worker: reports to the other workers that the block begins, and whether it has failed."""
     if here.own_assignment is None or here.num_workers < 2:
         yield
         return
@@ -363,7 +363,7 @@ def _telling_others(here: Task, failure: AdaptedFile, identity: _Identity, numbe
 
 
 def _await_first_worker(here: Task, file: AdaptedFile, failure: AdaptedFile, identity: _Identity, number: int) -> Any:
-    """On the other workers: what the first one has learned."""
+    """On the other workers: the state that the first worker has learned."""
     with _waiting(here, identity, announces=False) as pause:
         agreement.exchange(_name(_BEGINS), number, identity.number, pause)
     with _waiting(here, identity, announces=True) as pause:

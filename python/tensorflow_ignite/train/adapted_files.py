@@ -1,7 +1,7 @@
 """The files with the state of layers that have learned from rows: the first worker writes them, and all read them.
 
-They lie in the directory of the checkpoints, because a training goes on with the preprocessing with which it began. A
-directory outside of the cluster may be one that other workers cannot read; these get a copy in the job's own files.
+They lie in the directory of the checkpoints, because a training must keep the preprocessing of its first attempt. Other
+workers may not be able to read a directory outside of the cluster; they get a copy in the job's own files.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AdaptedFile:
 
         Args:
             here: The task that reads or writes.
-            directory: That of the job's checkpoints; empty: there is none.
+            directory: The directory of the job's checkpoints; empty: there is none.
             place: Name of the file below it, without its suffix.
         """
         own = f"{paths.SCHEME}/jobs/{here.job_id}"

@@ -16,10 +16,10 @@ class Decision(Enum):
 class Agreement:
     """One worker's part in the agreement.
 
-    A worker that has proposed a step does no step after it before all have agreed. The first worker proposes the step
-    that follows its last one, and waits: under synchronous training no other worker can finish that step without it. A
-    worker that has finished the proposed step nevertheless proposes the step after its last one. The job returns the
-    latest proposal to all workers, until all have proposed the same step.
+    A worker that has proposed a step does no later step before all workers have agreed. The first worker proposes its
+    next step, and waits: under synchronous training no other worker can finish this step without it. If a worker has
+    finished the proposed step nevertheless, it proposes its next step. The job returns the latest proposal to all
+    workers, until all have proposed the same step.
 
     Attributes:
         proposal: The step that this worker has proposed, or accepted; 0: none.

@@ -1,11 +1,11 @@
 """BatchNormalization of Keras 3 on several replicas: batches without rows, and one moving mean for all replicas.
 
-The last batch of an epoch is divided among the replicas, and may leave one of them without rows. The mean of nothing is
-not a number: by the gradients it would reach each weight of the model, on every worker. Such a batch is normalized by
-the moving mean and variance instead, so it changes neither these nor the weights.
+The last batch of an epoch is divided among the replicas, and may leave a replica without rows. The mean of no rows is
+not a number: through the gradients, it would reach each weight of the model on every worker. A batch without rows is
+therefore normalized by the moving mean and variance, so it changes neither these nor the weights.
 
-Each replica also computes its moving mean and variance from its own rows alone. Keras 3 never brings them together: the
-model would predict something else on each worker. So each training step ends with their mean over the replicas, in one
+Each replica also computes its moving mean and variance from its own rows alone. Keras 3 does not combine them: the
+model would have other predictions on each worker. So each training step ends with their mean over the replicas, in one
 collective operation for all layers. The layer of tf_keras does both itself.
 """
 
@@ -55,7 +55,7 @@ def correct_steps(trainer: ModuleType) -> None:
     """Makes moving means and variances equal on all replicas after each training step.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
 
     def wrap(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], Any]:

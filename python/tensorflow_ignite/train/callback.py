@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import tensorflow as tf
 
 _log = logging.getLogger(__name__)
-# The saved number of an epoch is that of its round times this, plus its number in the round.
+# The saved number of an epoch is: number of the round * _ROUND + number of the epoch in the round.
 _ROUND = 2**32
 # The last callback of each directory, for the next round.
 _of_rounds: dict[str, CheckpointCallback] = {}
@@ -42,30 +42,29 @@ class CheckpointCallback:
     curves (:func:`tensorflow_ignite.train.report`).
 
     One callback serves one ``fit``; a second ``fit`` needs another callback. In the job's own directory each ``fit`` of
-    a script has a place: the second one ``fit-2`` below it, and so on. Therefore a script does the same ones in each
-    attempt; a ``fit`` that it may leave out gets a directory of its own, ``context.checkpoint_directory + "/base"``. A
-    directory that is given is continued: a ``fit`` whose epochs are all in it trains nothing, and the log says so.
+    a script has a subdirectory: ``fit-2`` for the second one, and so on. Therefore a script must call the same ``fit``
+    in each attempt; give a ``fit`` that it may leave out its own directory, ``context.checkpoint_directory + "/base"``.
+    A directory that is given is continued: if all epochs of a ``fit`` are in it, this ``fit`` trains nothing, and the
+    log says so.
 
     Works with models of tf_keras under every strategy, and with models of Keras 3 in one process and under
     MultiWorkerMirroredStrategy. ``fit`` of Keras 3 does not run under parameter servers.
 
-    If training resumes within an epoch, it goes on with the next batch of the dataset: with the same workers the
-    batches are those of a training without a restart. With other workers, or when partitions have other owners, the
-    rest of the epoch has the rows that no worker has used yet, each once. That needs a dataset that is made of
+    If training resumes within an epoch, it goes on with the next batch of the dataset. With the same workers the
+    batches are the same as without a restart. With other workers, or when partitions have other owners, the rest of the
+    epoch has the rows that no worker has used yet, each once. This needs a dataset that is made of
     :func:`tensorflow_ignite.dataset` by ``repeat`` and ``batch``, and then by ``map``, ``prefetch`` and ``zip``. Any
-    other one is read from its beginning, and the log says so; the finished steps are not repeated. Under parameter
-    servers, where workers take batches at their own speed, it is read from its beginning too.
+    other dataset is read from its beginning, and the log says so; the finished steps are not repeated. Under parameter
+    servers, where workers take batches at their own speed, every dataset is read from its beginning.
 
     With ``compile(steps_per_execution=n)`` it acts after each n steps, so a checkpoint that falls due in between is
-    saved after the last of them. Keras 3 runs n steps at the end of an epoch too, while there are batches, and counts n
-    if there are fewer.
+    saved after the last of them. At the end of an epoch, Keras 3 counts n steps also if there are fewer batches.
 
-    The other callbacks go on too: Keras' EarlyStopping (with the best weights), ReduceLROnPlateau, ModelCheckpoint,
-    TensorBoard and History know what they knew, CSVLogger appends to its file, and a training that one of them has
-    stopped stays stopped. A callback
-    of your own goes on if it has the methods ``state_dict()``, which returns None, booleans, numbers, texts and numpy
-    arrays, in lists and dicts, and ``load_state_dict(state)``. The log names those whose state is not known. Keras'
-    BackupAndRestore beside it is refused.
+    The state of other callbacks is restored too: Keras' EarlyStopping (with the best weights), ReduceLROnPlateau,
+    ModelCheckpoint, TensorBoard and History keep their state, CSVLogger appends to its file, and a training that a
+    callback has stopped stays stopped. A callback of your own keeps its state if it has the methods ``state_dict()``,
+    which returns None, booleans, numbers, texts and numpy arrays, in lists and dicts, and ``load_state_dict(state)``.
+    The log names the callbacks whose state is not saved. Keras' BackupAndRestore beside it is refused.
 
     In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
     of this ``fit``. If training resumes within an epoch of a round, the epoch is trained again, so that no new row is
@@ -129,12 +128,12 @@ class CheckpointCallback:
         self._optimizer: Any = None
         self._figures: dict[str, float] = {}
         self._states = CallbackStates()
-        # Whether this fit goes on where a checkpoint has left it.
+        # Whether this fit continues from a checkpoint.
         self._goes_on = False
         self._metrics = MetricStates()
         self._inputs = InputStates()
         self._epochs_before_test: list[list[int]] = []
-        # The first batch of the next epoch, and the last one that was counted.
+        # The number of the first batch of the next epoch, and of the last batch that was counted.
         self._begin_batch = self._counted_batch = 0
         # Whether the epoch has had a step in this process, and the logs of the last one.
         self._has_stepped = False
@@ -200,7 +199,7 @@ class CheckpointCallback:
         if self.checkpoint.resumed_from_step:
             self._resume(int(self._epoch_variable.read_value()), int(self._batch_variable.read_value()))
         else:
-            # Not from that of an earlier fit.
+            # An earlier fit may have reported the step from which it resumed.
             report_checkpoint(resumed_from_step=0)
 
     def _build(self) -> None:
@@ -210,11 +209,11 @@ class CheckpointCallback:
 
     @property
     def resumed_epoch(self) -> int | None:
-        """Number of finished epochs of the checkpoint with which this ``fit`` has begun; None: it has begun anew."""
+        """Number of finished epochs in the checkpoint that this ``fit`` continues; None: it has begun anew."""
         return self._epoch if self._goes_on else None
 
     def _after_train_begin(self, callbacks: list[Any]) -> None:
-        """Called when all callbacks have begun, which sets those of Keras to their beginning."""
+        """Called when all callbacks have begun, which resets Keras' callbacks."""
         self._states.take(callbacks, self.model)
         if self._goes_on and self._states.restore():
             _log.warning(
@@ -227,12 +226,12 @@ class CheckpointCallback:
             self._start_at(int(self.params.get("epochs", 0)), 0)
 
     def _before_epoch_end(self, logs: dict[str, Any]) -> None:
-        """Called before all callbacks end the epoch: one that was over when the process began has the logs of then."""
+        """Called before all callbacks end the epoch. Uses the saved logs if an earlier process did all its steps."""
         if not self._has_stepped:
             logs.update(self._metrics.logs_of_epoch())
 
     def _after_epoch_end(self, callbacks: list[Any]) -> None:
-        """Called when all callbacks have ended the epoch, so that what they know is saved with it."""
+        """Called when all callbacks have ended the epoch, so that their states are saved with it."""
         if self._every_epoch or self._is_due:
             self._save(self._epoch, 0)
 
@@ -273,7 +272,7 @@ class CheckpointCallback:
         self._saved_position = epoch, batch
         self._steps_before = self.checkpoint.resumed_from_step - batch
         epochs = self.params.get("epochs", 0)
-        # A later attempt repeats the finished fits of a script; more epochs than this one has are those of another fit.
+        # A later attempt repeats the finished fits of a script. More epochs than this fit has belong to another fit.
         if epoch > epochs or (epoch == epochs and current().attempt <= 1):
             _log.warning(
                 "tensorflow_ignite: this fit trains nothing: %s has a checkpoint after epoch %d of %d. A directory "
@@ -406,7 +405,7 @@ class CheckpointCallback:
             rows.note_others(before)
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Announces that the validation goes on, which has no steps."""
+        """Announces that the validation, which has no steps, still runs."""
         announce(VALIDATION_BATCH_SECONDS, force=False)
 
     # The other methods that fit, evaluate and predict call.

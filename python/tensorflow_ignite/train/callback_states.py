@@ -1,4 +1,4 @@
-"""What the callbacks of ``fit`` know, such as the best value so far: a part of each checkpoint."""
+"""The states of the callbacks of ``fit``, such as the best value so far: a part of each checkpoint."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
 }
 # Attributes that `fit` or a strategy gives to callbacks, which are not their state.
 _OF_CALLBACKS = frozenset({"validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"})
-#: An attribute of the class whose objects save the states of the others.
+#: An attribute of CheckpointCallback, whose objects save the states of other callbacks.
 SAVES_STATES = "_tensorflow_ignite_saves_states"
 
 
 def watch(callbacks: ModuleType) -> None:
-    """Tells a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
+    """Notifies a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
 
     Args:
         callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.
@@ -73,7 +73,7 @@ def _with_earlier(original: Any) -> Any:
 
 
 def _with_logs(original: Any) -> Any:
-    """Keeps the files of loggers in a ``fit`` that goes on after a checkpoint."""
+    """Keeps the files of loggers in a ``fit`` that continues from a checkpoint."""
 
     @functools.wraps(original)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -104,13 +104,13 @@ class CallbackStates:
     """The state of the other callbacks of a ``fit``, as bytes; also whether one of them has stopped the training."""
 
     def __init__(self) -> None:
-        """Knows no callbacks yet."""
+        """Has no callbacks yet."""
         self._callbacks: dict[str, Any] = {}
         self._model: Any = None
         self._restored = b""
 
     def take(self, callbacks: Iterable[Any], model: Any) -> None:
-        """Takes the callbacks whose state is saved from now on, and names those whose state nobody knows.
+        """Takes the callbacks whose state is saved from now on; logs the callbacks whose state cannot be saved.
 
         Raises:
             InvalidRequestError: A state cannot be saved.
@@ -151,7 +151,7 @@ class CallbackStates:
 
 
 def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """Callbacks by their class, and by their number among those of one class."""
+    """Callbacks by the name of their class and their number within the class."""
     numbers: Counter[str] = Counter()
     for callback in callbacks:
         name = type(callback).__name__
@@ -182,7 +182,7 @@ def _has_unknown_state(callback: Any) -> bool:
     kind: Any = type(callback)
     if _is_of_keras(kind):
         return bool(kind.__name__ == "LambdaCallback")
-    # Those of a class of Keras are known, or do not change.
+    # Attributes that a class of Keras declares are saved, or do not change.
     attributes: frozenset[str] = _attributes_of_keras(kind)
     return not attributes.issuperset(vars(callback))
 
@@ -193,7 +193,7 @@ def _is_of_keras(kind: type) -> bool:
 
 @functools.cache
 def _attributes_of_keras(kind: type) -> frozenset[str]:
-    """The attributes that the methods of the classes of Keras set from which a class inherits."""
+    """The attributes that the methods of a class's Keras base classes set."""
     found = set(_OF_CALLBACKS)
     for each in filter(_is_of_keras, kind.__mro__):
         for member in vars(each).values():
@@ -248,7 +248,7 @@ def _set(callback: Any, state: Any, *, is_built: bool) -> None:
 
 
 def _has_saved(path: str) -> bool:
-    """Whether a model is there under a path, in which `{epoch}` and the like stand for anything."""
+    """Whether a model exists at a path; `{epoch}` and other fields of the path stand for any text."""
     import tensorflow as tf
 
     return bool(tf.io.gfile.glob(re.sub(r"\{.*?\}", "*", path) + "*"))

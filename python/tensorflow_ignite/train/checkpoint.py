@@ -89,7 +89,7 @@ class TrainCheckpoint:
         resumed_from_step: The step of the restored checkpoint; 0 if there was none.
         saved_step: The step of the newest checkpoint, saved or restored; 0 if there is none.
         strategy: The strategy of the variables.
-        planned_end: For `CheckpointCallback`: whether the job asks for a checkpoint after which this process ends.
+        planned_end: For `CheckpointCallback`: whether the job requests a last checkpoint before this process ends.
     """
 
     def __init__(
@@ -217,13 +217,14 @@ class TrainCheckpoint:
             for step in checkpoint.steps(total_steps):
                 train_step(next(batches))
 
-        With the same workers these are the batches of a training without a restart. With others, or when partitions
-        have other owners, they are those rows of the epoch that no worker has used yet, and then the next epochs. Call
-        it for each dataset once, in the same order in each attempt. A loop over epochs calls it in each epoch. Evaluate
-        with another dataset: one that other iterators read too has no single position.
+        With the same workers these are the batches of a training without a restart. With other workers, or when
+        partitions have other owners, the batches have the rows of the epoch that no worker has used yet, and then the
+        rows of the next epochs. Call it for each dataset once, in the same order in each attempt. A loop over epochs
+        calls it in each epoch. Evaluate with another dataset: if other iterators read a dataset too, it has no single
+        position.
 
         Args:
-            dataset: A tf.data.Dataset, or one that the strategy has distributed, that is made of
+            dataset: A tf.data.Dataset, or a dataset that the strategy has distributed. It must be made of
                 :func:`tensorflow_ignite.dataset` by ``repeat`` and ``batch``, and then by ``map``, ``prefetch`` and
                 ``zip``: the number of rows of each element must be known.
 
@@ -231,15 +232,15 @@ class TrainCheckpoint:
             The elements.
 
         Raises:
-            InvalidRequestError: How many rows an element has is not known; or the checkpoint was saved within an epoch
-                of other rows.
+            InvalidRequestError: The number of rows of an element is not known; or the checkpoint was saved within an
+                epoch of other rows.
         """
         from tensorflow_ignite.train.training_input import TrainingInput
 
         found = TrainingInput(dataset, self.strategy, is_continuous=True)
         if not found.has_known_rows:
             raise InvalidRequestError(
-                "checkpoint.iterate() cannot tell how many rows of a cache each element has. It can for a dataset that "
+                "checkpoint.iterate() cannot find how many rows of a cache each element has. It can for a dataset that "
                 "is made of tfi.dataset(...) without exact=True, by repeat() and batch(n), and then by map, prefetch "
                 "or zip; filter, unbatch and shuffle change the number, deterministic=False the order, and under "
                 "parameter servers each worker reads for itself. Shuffle with tfi.dataset(shuffle=True), or use "
@@ -342,7 +343,7 @@ def _writer() -> Writer:
 
 
 def _strategy(tf: Any) -> tf.distribute.Strategy:
-    """The strategy of the saved variables: the one in scope, else that of :func:`strategy`."""
+    """The strategy of the saved variables: the strategy in scope, else the result of :func:`strategy`."""
     if tf.distribute.has_strategy():
         return tf.distribute.get_strategy()
     made = distribution.existing()

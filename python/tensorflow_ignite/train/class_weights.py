@@ -61,14 +61,14 @@ def _name(tensor: Any) -> str:
 
 
 def _checked(class_weight: Any) -> dict[int, float]:
-    """Class weights by whole numbers; Keras would fail while it looks for the largest class of others."""
+    """Class weights by whole numbers; with other keys, Keras would fail at the search for the largest class."""
     numbers = isinstance(class_weight, dict) and all(
         isinstance(key, Real) and float(key).is_integer() for key in class_weight
     )
     if not numbers:
         raise InvalidRequestError(
             f"class_weight={class_weight!r} does not give weights to classes. It is a dict from the number of a class "
-            f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give such a dict. {_REMEDY}"
+            f"to its weight, such as {{0: 1.0, 1: 5.0}}, for a model with one label. Give a dict. {_REMEDY}"
         )
     return {int(key): float(weight) for key, weight in class_weight.items()}
 
@@ -78,11 +78,11 @@ def correct_tf_keras(data_adapter: ModuleType) -> None:
 
     It multiplies both, but fails where the number of rows of a batch is not known.
 
-    Its data handler for the other strategies gives each row the weight of its class; the one for parameter servers has
-    no such step. The correction adds it before the dataset goes to the workers.
+    The data handler of tf_keras for other strategies gives each row the weight of its class; the data handler for
+    parameter servers does not. The correction does it before the dataset goes to the workers.
 
     Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
     """
     kind: Any = getattr(data_adapter, "_ClusterCoordinatorDataHandler", None)
     weigh: Any = getattr(data_adapter, "_make_class_weight_map_fn", None)

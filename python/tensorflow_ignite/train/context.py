@@ -1,4 +1,4 @@
-"""The context of a task's script: its job and its rows; outside a job, that of a single worker."""
+"""The context of a task's script: its job and its rows; outside a job, the context of a single worker."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def context(*, cache: str = "", address: str | None = None) -> Context:
         address: ``host:port[,host:port]`` of nodes, used outside a job only.
 
     Returns:
-        In a job, the task's context; otherwise that of one worker with the whole cache.
+        In a job, the task's context; otherwise the context of a single worker with the whole cache.
 
     Raises:
         TensorFlowIgniteError: The context file of this task cannot be read.

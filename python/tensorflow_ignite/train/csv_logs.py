@@ -18,7 +18,7 @@ def keep(callbacks: Iterable[Any]) -> list[Any]:
 
     loggers = [each for each in callbacks if _is_logger(each) and not each.append]
     for logger in loggers:
-        # That of an earlier fit, which may have appended.
+        # An earlier fit may have appended, and so set it to False.
         logger.append_header = True
     kept = [logger for logger in loggers if tf.io.gfile.exists(logger.filename)]
     for logger in kept:
@@ -27,7 +27,7 @@ def keep(callbacks: Iterable[Any]) -> list[Any]:
 
 
 def begin(loggers: Iterable[Any], epoch: int | None) -> None:
-    """Leaves the epochs before that with which ``fit`` goes on in the files; a ``fit`` that begins anew empties them.
+    """Removes the epochs from the files that ``fit`` will repeat; a ``fit`` that begins anew empties the files.
 
     Args:
         loggers: The result of `keep`, after their begin.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Directory below the job's `log_directory`: the name of the run of the first training of a script.
 RUN = "report"
-#: That of an evaluator, which reports while the chief does.
+#: The name of the run of an evaluator, which reports at the same time as the chief.
 EVALUATION_RUN = "evaluation"
 # A curve gets a point at most every 0.2 s, later at most every thousandth of the time since the first: a week has
 # some 8,000 points.
@@ -78,7 +78,7 @@ class Curves:
         Args:
             step: Number of finished steps.
             figures: Values by the names of the curves.
-            resumed_from_step: The step of the checkpoint with which this process has begun; 0: none.
+            resumed_from_step: The step of the checkpoint from which this process has resumed; 0: none.
         """
         if os.getpid() != self._process:
             return

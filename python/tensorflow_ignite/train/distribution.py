@@ -120,7 +120,7 @@ def await_first_worker(tf_config: str, seconds: float) -> bool:
 
 
 def _multi_worker_mirrored(tf: Any) -> Any:
-    """Creates the strategy, and restores the handler of SIGTERM, which TensorFlow replaces by one that ignores it."""
+    """Creates the strategy, and restores the handler of SIGTERM: TensorFlow sets a handler that ignores the signal."""
     main = threading.current_thread() is threading.main_thread()
     terminate = signal.getsignal(signal.SIGTERM) if main else None
     if task.current().index > 0:

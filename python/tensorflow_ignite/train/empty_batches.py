@@ -17,7 +17,7 @@ def correct(functional: ModuleType) -> None:
     """Gives batches without values the shape of the model's input.
 
     Args:
-        functional: The module ``keras.src.models.functional``, of which the package calls this once.
+        functional: The module ``keras.src.models.functional``; the package calls this once for it.
     """
     kind: Any = functional.Functional
     original = getattr(kind, "_convert_inputs_to_tensors", None)
@@ -41,6 +41,6 @@ def _dense(given: Any, shape: Sequence[int | None]) -> Any:
 
     if not isinstance(given, tf.RaggedTensor) or None in shape[1:] or given.shape.rank != len(shape):
         return given
-    # A size of -1 is that of the longest list.
+    # A size of -1 is the size of the longest list.
     sizes = tf.where(tf.equal(tf.size(given.flat_values), 0), [-1, *shape[1:]], -1)
     return given.to_tensor(shape=sizes)

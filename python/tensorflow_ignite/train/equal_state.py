@@ -1,8 +1,8 @@
 """State that must be equal on all workers before they train together: weights, vocabularies, what layers have learned.
 
 TensorFlow copies the variables that are made under MultiWorkerMirroredStrategy from the first worker to the others. It
-copies neither what is made elsewhere, nor tables and constants. Workers with different ones would train different
-models without an error. So before the first step each worker computes a hash of each layer, and the nodes compare them.
+does not copy tables, constants, and variables that are made elsewhere. If these differ, workers train different models
+without an error. So before the first step each worker computes a hash of each layer, and the nodes compare them.
 A worker that fails meanwhile ends the attempt, and no other one waits for it in a collective operation.
 """
 
@@ -27,7 +27,8 @@ SECONDS_TO_SAY = 10.0
 _NAME = "equal-state"
 _REMEDY = (
     "Give each worker the same: let a preprocessing layer learn by tfi.train.adapt(layer, rows), or by its adapt on a "
-    "tfi.dataset; make variables within strategy.scope(); set weights and vocabularies from what is equal everywhere"
+    "tfi.dataset; make variables within strategy.scope(); set weights and vocabularies from values that are equal on "
+    "all workers"
 )
 
 
@@ -84,7 +85,7 @@ def compares(strategy: Any) -> bool:
 
 
 def note_adapted(layer: Any) -> None:
-    """A layer has learned, on this worker alone or what the first one has told."""
+    """A layer has learned: on this worker alone, or by a copy of the state of the first worker."""
     here = task.current()
     if here.kind == "multi-worker-mirrored" and here.is_waited_for and here.num_workers > 1:
         import tensorflow as tf
@@ -99,7 +100,7 @@ def compare(objects: dict[str, Any], strategy: Any) -> None:
 
     Args:
         objects: Models, optimizers and variables, by name; others have no part.
-        strategy: That of the variables.
+        strategy: The strategy of the variables.
 
     Raises:
         TensorFlowIgniteError: They differ.
@@ -122,7 +123,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
     Args:
         parts: Of this worker, in the order of all workers.
         adapted: Layers outside of the parts, in the order in which they have learned.
-        exchange: Gives the numbers of all workers for that of this one.
+        exchange: Returns the numbers of all workers; the argument is this worker's number.
 
     Raises:
         TensorFlowIgniteError: They differ.
@@ -134,7 +135,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
         raise TensorFlowIgniteError(
             f"the workers have different models: worker 0 has {counts[0]} layers and variables, "
             f"{_others(counts, lambda worker: f'worker {worker} has {counts[worker]}')}. Workers that train together "
-            "have the same model. Build it from what is the same on each of them"
+            "have the same model. Build it from values that are equal on all workers"
         )
     compared = list(parts)
     further = exchange(len(adapted))
@@ -160,7 +161,7 @@ def require_equal(parts: Sequence[Part], adapted: Sequence[Part], exchange: Exch
     if not differing:
         return
     raise TensorFlowIgniteError(
-        f"{compared[low].name} is not equal on all workers: that of worker 0 differs from that of "
+        f"{compared[low].name} is not equal on all workers: worker 0 differs from "
         f"{_others(differing, lambda worker: f'worker {worker}')}. All weights, vocabularies, means and boundaries are "
         f"compared before the first step, since with different ones each worker would train a model of its own. "
         f"{_REMEDY}"

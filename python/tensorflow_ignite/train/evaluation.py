@@ -1,4 +1,4 @@
-"""Evaluating checkpoints while the training goes on: each one as it comes, until the training has ended."""
+"""Evaluating checkpoints during the training: each checkpoint as it comes, until the training has ended."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def checkpoints(*, directory: str | None = None, **trackables: Any) -> Iterator[
         for step in tfi.train.checkpoints(model=model):
             tfi.train.report(step, accuracy=accuracy_of(model))
 
-    Of several new checkpoints it takes the newest. In the directory of the job it takes those of each ``fit`` of the
-    script, one ``fit`` after the other; a later ``fit`` of another model is left out, with a warning. In the evaluator
-    of a job (`tensorflow_ignite.Evaluator`) it waits for the next one, and ends after the last one, when the training
-    has ended; outside a job it ends when there is no newer one. The checkpoints are those of `CheckpointCallback` and
-    `checkpoint`.
+    Of several new checkpoints it takes the newest. In the directory of the job it takes the checkpoints of each ``fit``
+    of the script, one ``fit`` after the other; a later ``fit`` of another model is left out, with a warning. In the
+    evaluator of a job (`tensorflow_ignite.Evaluator`) it waits for the next checkpoint, and ends after the last one,
+    when the training has ended; outside a job it ends when there is no newer checkpoint. It reads the checkpoints of
+    `CheckpointCallback` and `checkpoint`.
 
     Args:
-        directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`. None: that of the
-            job, and in a continuous job that of its rounds.
-        **trackables: Objects to restore, under the names under which they were saved; `CheckpointCallback` saves
-            ``model``. What else is in a checkpoint is left out.
+        directory: Directory of the checkpoints, as of :func:`tensorflow_ignite.train.checkpoint`. None: the job's
+            directory; in a continuous job, the directory of its rounds.
+        **trackables: Objects to restore, by the names of their saved states; `CheckpointCallback` saves ``model``. The
+            rest of a checkpoint is not read.
 
     Yields:
         Number of finished steps of the restored checkpoint.
@@ -79,7 +79,7 @@ def _restored(directory: str | None, trackables: dict[str, Any]) -> Iterator[tup
     left_out: set[str] = set()
     with connect(here.node_address) if here.in_job else contextlib.nullcontext() as client:
         while True:
-            # Asked before the directory is listed: what was saved until then is in the list.
+            # Read before the directory is listed: the list then has all checkpoints that were saved until now.
             is_last = client is None or _has_ended(client, here)
             if rounds and tf.io.gfile.isdir(rounds):
                 found = rounds
@@ -122,13 +122,13 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
         if tfi.train.context().role == "evaluator":
             tfi.train.evaluate(model, rows_of(context.evaluator_cache))
 
-    ``describe`` shows the last metrics beside the evaluator, ``tensorflow-ignite tensorboard JOB`` their curves. See
-    :func:`checkpoints` for when it ends.
+    ``describe`` shows the last metrics beside the evaluator, ``tensorflow-ignite tensorboard JOB`` their curves. It
+    ends like :func:`checkpoints`.
 
     Args:
         model: A compiled model of Keras 3 or tf_keras, built as in the training.
         data: The rows to evaluate on, as for ``model.evaluate``.
-        directory: Directory of the checkpoints; None: that of the job.
+        directory: Directory of the checkpoints; None: the job's directory.
         **options: Further arguments of ``model.evaluate``.
 
     Returns:
@@ -152,7 +152,7 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
 
 
 def _trainings(tf: Any, directory: str, *, alone: bool) -> Iterator[tuple[str, str]]:
-    """The names and directories of the trainings of a script in their order; `alone`: the directory is that of one."""
+    """The names and directories of a script's trainings, in order; `alone`: the directory belongs to one training."""
     yield "", directory
     for number in itertools.count(2):
         folder = f"{directory.rstrip('/')}/{fits.name_of(number)}"

@@ -23,10 +23,10 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
         model.fit(rows, ...)
         tfi.train.export(model, "digits")
 
-    A job makes one version of a name, whatever its restarts: that of the call of the attempt that succeeds; it appears
-    before the job is seen to be over. If the job fails or is stopped, there is none. Call it on every worker: the first
-    one writes, and the others take part as far as tf_keras needs them. A job on a cluster with authentication needs
-    ``access.directories`` of the job: ``ignite:///models/NAME``.
+    A job makes one version of a name, also if it restarts: the version that the successful attempt has exported. It
+    appears before the job's state is final. If the job fails or is stopped, there is no version. Call it on every
+    worker: the first worker writes, and the others take part as far as tf_keras needs them. In a cluster with
+    authentication, the job needs ``ignite:///models/NAME`` in ``access.directories``.
 
     Args:
         model: A model of Keras 3 or tf_keras, or a ``tf.Module``.
@@ -82,7 +82,7 @@ def _export_module(module: Any, target: Path, signatures: Any) -> None:
 
 
 def _export_keras(model: Any, file: Path, target: Path, reload: bool) -> None:
-    """Writes a model of Keras as a SavedModel; that of a job as it is loaded, outside of its strategy."""
+    """Writes a model of Keras as a SavedModel; in a job a copy of the model, outside of its strategy."""
     try:
         if reload:
             package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")

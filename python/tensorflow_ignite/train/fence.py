@@ -4,9 +4,9 @@ The directory of the checkpoints has a file ``attempt`` with the identity of the
 process writes its identity at its start, and compares the file with it before each save, and again before it replaces
 the file that names the newest checkpoint. So a process that was cut off from its cluster and replaced gets an error.
 
-A process may stand still between such a comparison and what it does next. Therefore no file of a checkpoint has a name
-that two processes use: each process has a series of numbers of its own, and a later process has a later series. What
-an earlier process writes late is never newer than what a later one has written.
+A process may stand still between this comparison and its next write. Therefore two processes never use the same name
+for a file of a checkpoint: each process has its own series of numbers, and a later process has a later series. So a
+late write of an earlier process never has a higher number than the files of a later process.
 
 Directories inside the cluster have a stronger fence, in the node: the transaction that publishes a file compares the
 task with the job. The file ``attempt`` is used there too, since it also detects two calls in one job with the same
@@ -138,7 +138,7 @@ class Fence:
             )
 
     def _next_series(self, owner: _Owner | None, highest: int) -> int:
-        """All processes of a job count from the same series, also if they have not seen each other's files."""
+        """All processes of a job count from the same series, also if they have not read each other's files."""
         if owner is not None and owner.series is not None and owner.writer.is_of_job(self._writer):
             return owner.series - owner.writer.order + self._writer.order
         used = highest // SERIES

@@ -86,10 +86,10 @@ def _note_first(
 ) -> None:
     """Notes the first object of a class that a ``fit`` makes: it is for the training.
 
-    Those of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
+    The objects of a validation, of `evaluate` in a callback, and of `predict` in a generator of rows come later.
 
     Args:
-        kind: The class of what Keras iterates over.
+        kind: The class over whose objects Keras iterates.
         dataset: Returns the dataset of an object.
         strategy: Returns its tf.distribute.Strategy.
         is_continuous: Returns whether one iterator brings the rows of all epochs.
@@ -131,7 +131,7 @@ def correct_keras3(trainer: ModuleType) -> None:
     """Makes ``fit`` of Keras 3 begin at a step, and note its iterators.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     module: Any = trainer
     module.TensorFlowTrainer.fit = _noted(module.TensorFlowTrainer.fit)
@@ -152,7 +152,7 @@ def correct_keras3(trainer: ModuleType) -> None:
             yield from steps
             return
         if not self.steps_per_epoch and self._num_batches and fit.rows:
-            # After its last step Keras makes an iterator that nobody uses, which would begin an epoch.
+            # After its last step Keras makes an unused iterator, which would begin an epoch.
             steps = itertools.islice(steps, -(-self._num_batches // self.steps_per_execution))
         left_out, fit.steps_left_out = fit.steps_left_out, 0
         for step in itertools.islice(steps, left_out, None):
@@ -170,20 +170,20 @@ def correct_keras3(trainer: ModuleType) -> None:
 
 
 def correct_fit_of_tf_keras(training: ModuleType) -> None:
-    """Makes ``fit`` of Keras 2, in the package tf_keras, note what it reads.
+    """Makes ``fit`` of Keras 2, in the package tf_keras, note its input.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     model: Any = training.Model
     model.fit = _noted(model.fit)
 
 
 def correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
-    """Makes Keras 2, in the package tf_keras, note the iterators of a training, and make none that nobody uses.
+    """Makes Keras 2, in the package tf_keras, note the iterators of a training, and make no unused ones.
 
     Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
     """
     kind: Any = data_adapter.DataHandler
     enumerate_epochs = kind.enumerate_epochs

@@ -30,7 +30,7 @@ def current_round() -> int:
 
 
 def next_place() -> str:
-    """The directory of the next training below that of the job; empty: the job's own."""
+    """The directory of the next training below the job's directory; empty: the job's directory itself."""
     global _count
     _count += 1
     return "/".join(filter(None, [ROUNDS if _round else "", name_of(_count)]))
@@ -44,5 +44,5 @@ def next_adapted() -> tuple[str, int]:
 
 
 def name_of(number: int) -> str:
-    """The directory of a training below that of the first one; empty: it is the first one."""
+    """The directory of a training below the directory of the first one; empty: it is the first one."""
     return f"fit-{number}" if number > 1 else ""

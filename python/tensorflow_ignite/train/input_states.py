@@ -17,7 +17,7 @@ class InputStates:
     """The positions of the inputs of a training, as bytes.
 
     Attributes:
-        inputs: What is read, in the order in which the script begins to read it.
+        inputs: The inputs, in the order in which the script begins to read them.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class InputStates:
         """Takes the present positions of all workers for the next checkpoint; all workers call it together.
 
         Args:
-            gather: Returns the bytes of all workers, for those of this one.
+            gather: Returns the bytes of all workers; the argument is this worker's bytes.
         """
         own = [
             None if positions is None else [position.to_json() for position in positions]

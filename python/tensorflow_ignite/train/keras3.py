@@ -48,7 +48,7 @@ def build(model: Any, element_spec: Any) -> None:
     from keras import tree
 
     try:
-        # That of None has no shape.
+        # The spec of None has no shape.
         batch = tree.map_structure(lambda each: each if hasattr(each, "shape") else None, element_spec)
         model._symbolic_build(data_batch=batch)
     except Exception as error:
@@ -69,7 +69,7 @@ def build_for_calls(model: Any, element_spec: Any) -> None:
 
     inputs = keras.tree.map_structure(lambda each: keras.KerasTensor(each.shape, each.dtype.name), element_spec[0])
     with contextlib.suppress(Exception):
-        # Its first call makes the variables otherwise, or says what is wrong.
+        # If this fails, the first call of the model makes the variables, or raises the error.
         model(inputs, training=False)
 
 
@@ -80,15 +80,15 @@ def correct(trainer: ModuleType) -> None:
     reduces the metrics of a step along an axis that they do not have; and ``predict`` gathers rows of workers that have
     none, which ends the process. The corrections use the batch of one worker, the mean over the workers, and a gather
     with one more row. With loss scaling (``mixed_float16``) each replica decides from its own gradients whether it
-    makes a step: it makes one with the infinite gradients of another replica, or waits for one that makes none. The
-    correction lets all replicas decide together, under MirroredStrategy too.
+    makes a step: it may make a step with the infinite gradients of another replica, or wait for a replica that makes no
+    step. The correction lets all replicas decide together, under MirroredStrategy too.
 
     The corrections replace functions of Keras only if these have the faults; other strategies use the original
-    functions. Under parameter servers its ``fit`` fails deep inside TensorFlow, so it is refused. So are several steps
-    in one execution over several replicas, and a model under another strategy than that of the job's kind.
+    functions. Refused are: ``fit`` under parameter servers, which would fail deep inside TensorFlow; several steps in
+    one execution over several replicas; and a model under another strategy than the job's kind requires.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     _fix_build(trainer)
     _fix_reduce(trainer)

@@ -21,7 +21,7 @@ def correct_keras3(epoch_iterator: ModuleType) -> None:
     """Corrects Keras 3.
 
     Args:
-        epoch_iterator: The module ``keras.src.trainers.epoch_iterator``, of which the package calls this once.
+        epoch_iterator: The module ``keras.src.trainers.epoch_iterator``; the package calls this once for it.
     """
     kind: Any = epoch_iterator.EpochIterator
     original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration
@@ -46,7 +46,7 @@ def correct_tf_keras(data_adapter: ModuleType) -> None:
     """Corrects Keras 2 in the package tf_keras.
 
     Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``, of which the package calls this once.
+        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
     """
     kind: Any = data_adapter.DataHandler
     original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration

@@ -1,8 +1,8 @@
 """Variables of Keras 3 that TensorFlow does not save or restore by itself.
 
-TensorFlow finds what is an attribute of a layer. Keras 3 keeps lists and dicts in types of its own, so a checkpoint
-would lack the weights of layers in them, and the seeds with which a Dropout goes on. And a variable that a layer makes
-after a checkpoint was restored has no value yet when TensorFlow restores it.
+TensorFlow saves the attributes of a layer. Keras 3 keeps lists and dicts in its own types, so a checkpoint would lack
+the weights of layers in them, and the seeds of a Dropout. And a variable that a layer makes after a checkpoint was
+restored has no value yet when TensorFlow restores it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _VALUE = "VARIABLE_VALUE"
 
 
 def correct(core: ModuleType) -> None:
-    """Lets a variable of Keras 3 that has no value yet begin with that of a restored checkpoint.
+    """Lets a variable of Keras 3 that has no value yet begin with the value of a restored checkpoint.
 
-    Without it, the layer fails to build itself, builds itself once more, and has initial values.
+    Without this, the layer fails to build itself, builds itself once more, and has initial values.
 
     Args:
-        core: The module ``keras.src.backend.tensorflow.core``, of which the package calls this once.
+        core: The module ``keras.src.backend.tensorflow.core``; the package calls this once for it.
     """
     kind: Any = core.Variable
     serialize, restore = kind._serialize_to_tensors, kind._restore_from_tensors

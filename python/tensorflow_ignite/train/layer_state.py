@@ -15,9 +15,9 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 _Layer = Any
-# An attribute of a layer: the arguments with which the script has made it.
+# An attribute of a layer: the arguments that the script has passed to its constructor.
 _MADE_WITH = "_tensorflow_ignite_made_with"
-# Their classes have methods of this name that do not tell what a layer has learned.
+# Their classes have methods of this name whose result is not what a layer has learned.
 _LIBRARIES = ("keras", "tf_keras", "torch")
 
 
@@ -27,7 +27,7 @@ def name_of(layer: _Layer) -> str:
 
 
 def is_known(layer: _Layer) -> bool:
-    """Whether this module knows where the layer has what it has learned."""
+    """Whether this module can read and set the learned state of the layer."""
     return _kind(layer) is not None
 
 
@@ -63,14 +63,14 @@ def _build(layer: _Layer, shape: list[int | None] | None) -> None:
     if hasattr(layer, "_adapt_maybe_build"):
         import tensorflow as tf
 
-        # It asks a batch for its shape; one of another kind has none.
+        # It reads the shape of a batch; batches of other kinds have no shape.
         layer._adapt_maybe_build(object() if shape is None else SimpleNamespace(shape=tf.TensorShape(shape)))
     elif shape is not None:
         layer.build(tuple(shape))
 
 
 def note_arguments(kind: Any) -> None:
-    """Lets layers of a script's classes know their arguments, of which ``get_config`` may leave some out.
+    """Lets layers of a script's classes keep their arguments: ``get_config`` may leave some out.
 
     Args:
         kind: The class of Keras from which they inherit.
@@ -146,7 +146,7 @@ def digest(layer: _Layer) -> bytes:
 
 
 def _options(layer: _Layer) -> dict[str, Any]:
-    """What the script has set, without what the layer has learned."""
+    """The settings of the script, without the state that the layer has learned."""
     config = dict(layer.get_config())
     for name in ("vocabulary_size", "batch_input_shape"):
         config.pop(name, None)
@@ -167,7 +167,7 @@ class _Kind(Protocol):
 
 
 class _OwnMethods:
-    """Of a layer that has them; what a layer learns that inherits from one of Keras comes first."""
+    """The methods of a layer that has them; if its class inherits from a layer of Keras, Keras' state comes first."""
 
     def __init__(self, of_keras: _Kind | None) -> None:
         self._of_keras = of_keras

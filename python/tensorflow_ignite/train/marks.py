@@ -10,10 +10,10 @@ _KEEPING = {"CacheDataset", "SnapshotDataset", "SaveDataset"}
 
 
 def is_marked(dataset: Any, mark: str) -> bool:
-    """Whether a dataset is made of one that has an attribute.
+    """Whether a dataset is made of a dataset that has an attribute.
 
     Args:
-        dataset: A tf.data.Dataset, or one that a strategy has distributed; anything else has no marks.
+        dataset: A tf.data.Dataset, or a dataset that a strategy has distributed; other objects have no marks.
         mark: The name of the attribute.
     """
     return any(marks_of(dataset, mark))
@@ -43,7 +43,7 @@ def keeps_rows(dataset: Any, mark: str) -> bool:
 
 
 def all_of(dataset: Any) -> Iterator[Any]:
-    """A dataset, and those of which it is made.
+    """A dataset, and the datasets of which it is made.
 
     Args:
         dataset: As for :func:`is_marked`.

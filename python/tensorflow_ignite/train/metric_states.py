@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 class MetricStates:
     """The metrics of a model of Keras 3, as bytes, so that the logs of an epoch have all its steps after a restart.
 
-    Those of tf_keras have no variables before the first step, and its epochs have a step.
+    Metrics of tf_keras are not saved: they have no variables before the first step, and each epoch has a step.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class MetricStates:
 
         Args:
             model: The model.
-            logs: Those of the last step.
+            logs: The logs of the last step.
             has_begun: Whether the epoch has had a step.
         """
         import numpy as np
@@ -49,8 +49,8 @@ class MetricStates:
         variables = model.metrics_variables
         if [tuple(variable.shape) for variable in variables] != [value.shape for value in self._values]:
             _log.warning(
-                "tensorflow_ignite: the logs of the epoch that goes on have the steps since the restart alone: the "
-                "metrics of %s are not those of the checkpoint, or it has made none before its first step",
+                "tensorflow_ignite: the logs of the resumed epoch have only the steps since the restart: the metrics "
+                "of %s differ from the metrics in the checkpoint, or it has made none before its first step",
                 type(model).__name__,
             )
             return

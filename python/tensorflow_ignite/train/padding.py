@@ -20,7 +20,7 @@ def watch_keras3(trainer: ModuleType) -> None:
     """Warns of metrics without weights in Keras 3.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     _watch(trainer.TensorFlowTrainer, "_compile_metrics")
 
@@ -29,7 +29,7 @@ def watch_tf_keras(training: ModuleType) -> None:
     """Warns of metrics without weights in Keras 2, in the package tf_keras.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     _watch(training.Model, "compiled_metrics")
 

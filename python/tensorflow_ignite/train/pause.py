@@ -7,7 +7,7 @@ import time
 from tensorflow_ignite.train.planned_end import POLL_SECONDS, PlannedEnd
 from tensorflow_ignite.train.progress import announce
 
-# The job is notified that the process goes on, for as long as this.
+# The time for which the process reports to the job that it works.
 _ANNOUNCED_SECONDS = 60.0
 
 

@@ -1,4 +1,4 @@
-"""The planned end of a training loop: the job or SIGTERM from outside asks for it; all workers save, and then end."""
+"""The planned end of a training loop: the job or SIGTERM from outside requests it; all workers save, and then end."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PlannedEnd:
         self._warned = False
 
     def begin(self, step: int) -> None:
-        """The loop begins after this step; from now on SIGTERM from outside asks the job for a planned end."""
+        """The loop begins after this step; from now on SIGTERM from outside requests a planned end from the job."""
         if not self._path or self._ready or not self._take_over():
             return
         with self._lock:
@@ -80,7 +80,7 @@ class PlannedEnd:
         self._poll()
 
     def _take_over(self) -> bool:
-        """Whether no other loop takes part; ends the part of one that has stopped without a call of `end`."""
+        """Whether no other loop takes part; ends the part of a loop that has stopped without a call of `end`."""
         other = PlannedEnd._active
         if other is not None:
             earlier, self._steps_of_other = self._steps_of_other, other._steps

@@ -15,10 +15,10 @@ from typing import Any
 # Operations in a summary.
 _MOST = 15
 _PICOSECONDS = 1e12
-# In which a step fetches its batch; the second one if Keras runs several steps in one call.
+# The operations that fetch the batch of a step; the second one if Keras runs several steps in one call.
 _INPUTS = frozenset({"IteratorGetNextOp::DoCompute", "IteratorGetNextAsOptionalOp::DoCompute"})
 _HOST, _DEVICE = "/host:CPU", "/device:"
-# The call of a function has such an event too; its own operations are counted.
+# The event of a call of a function is left out; the operations of the function are counted.
 _OPERATION = re.compile(r"[^\s:]+:\w+|EagerLocalExecute: (?!__|IteratorGetNext)(?P<eager>\w+)")
 
 
@@ -31,7 +31,7 @@ def summary(trace: bytes) -> dict[str, Any]:
     Returns:
         ``input_wait``: the share of the recorded time, 0 to 1, in which a step waited for its batch; None: no step
         fetched one. ``operations``: a list of dicts with name, device, calls, seconds over all calls, and the share of
-        these seconds among those of all operations of the device; those with the most seconds first.
+        these seconds in the seconds of all operations of the device; operations with the most seconds first.
     """
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 

@@ -95,7 +95,7 @@ def report_figures(
 
 
 def report_throughput() -> None:
-    """Reports how fast the datasets of a task without steps of its own are read, such as those of a server."""
+    """Reports how fast the datasets of a task without steps of its own are read, such as a server's datasets."""
     path = os.environ.get(PROGRESS_VARIABLE)
     if path:
         _writer.put(path, job_pb2.Progress(), force=False)
@@ -144,7 +144,9 @@ def busy(seconds: float) -> None:
         ValueError: It is no time of 0 or more seconds.
     """
     if not 0 <= seconds < float("inf"):
-        raise ValueError(f"seconds={seconds!r} is not a time. It is 0 or more seconds, and finite. Give such a number.")
+        raise ValueError(
+            f"seconds={seconds!r} is not a time. It is 0 or more seconds, and finite. Give another number."
+        )
     announce(seconds, force=True)
 
 
@@ -222,7 +224,7 @@ class _Writer:
         """Returns the throughput, if it was measured now."""
         progress.reported_at.GetCurrentTime()
         with self._lock:
-            # The step of an evaluator is that of a checkpoint, which others have reached.
+            # An evaluator reports the step of a checkpoint, which other tasks have reached.
             measured = self._meter.measure(0 if task.current().is_evaluator else progress.step)
             self._throughput = measured or self._throughput
             progress.ClearField("throughput")
@@ -286,7 +288,7 @@ class _Writer:
         self._pending = None
 
     def _text(self, progress: job_pb2.Progress) -> str:
-        """A report in JSON, whose characters are ASCII, without the metrics for which there is no room."""
+        """A report in JSON, in ASCII, without metrics that exceed the size of a report."""
         text = json_format.MessageToJson(progress, indent=None)
         if len(text) <= MAX_BYTES:
             return text

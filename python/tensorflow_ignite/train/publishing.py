@@ -77,8 +77,8 @@ def publish(model: Any, name: str, models: Models, measure: Measure, better: Bet
 def take_part(model: Any) -> None:
     """Does the part of another worker while the first one saves a model to publish it.
 
-    Under several workers some variables of tf_keras, such as those of metrics, are reduced over all workers when they
-    are read. Keras 3 saves the variables of one worker.
+    Under several workers some variables of tf_keras, such as a metric's, are reduced over all workers when they are
+    read. Keras 3 saves the variables of one worker.
     """
     if not keras3.is_model(model):
         with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
@@ -93,7 +93,7 @@ def _measure_published(version: ModelVersion, package: Any, path: Path, measure:
     try:
         return _number(measure(model))
     except (ValueError, TypeError) as error:
-        # Of another shape than the rows. Other errors are those of the rows.
+        # The model's inputs or outputs do not fit the rows. Other errors come from reading the rows.
         raise _unusable(version, "measured", error) from error
 
 
@@ -106,7 +106,7 @@ def _unusable(version: ModelVersion, verb: str, error: Exception) -> InvalidRequ
 
 
 def is_worse(measured: float, than: float | None, better: Better) -> bool:
-    """Whether a measure is worse than another one, or than none; what is not finite is worse than anything."""
+    """Whether a measure is worse than another one, or than none; an infinite measure or NaN is worse than any other."""
     if not math.isfinite(measured) or than is None or not math.isfinite(than):
         return not math.isfinite(measured)
     return measured > than if better == "lower" else measured < than

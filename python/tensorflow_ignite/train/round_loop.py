@@ -68,7 +68,7 @@ class RoundLoop:
                 target=self._keep_alive, args=(ended,), name="tensorflow-ignite-rounds", daemon=True
             ).start()
         if self._state.rounds:
-            # From here on by a clock that nobody sets.
+            # From here on by a monotonic clock.
             begun = self._state.rounds[-1].begun_at.ToDatetime(tzinfo=timezone.utc)
             self._begun = time.monotonic() - max(0.0, (datetime.now(timezone.utc) - begun).total_seconds())
         try:
@@ -112,7 +112,7 @@ class RoundLoop:
         if self._rule is None:
             begun.changes = sum(worker.rows for worker in self._here.assignment)
         else:
-            # Taken before any row is read: what is put later is in the next round, too.
+            # Taken before any row is read: a row that is put later is in the next round too.
             until, changes = self._await_changes(pause) if self._state.since else self._all_rows(pause)
             self._state.until = until.to_json()
             if changes is not None:

@@ -1,4 +1,4 @@
-"""Training in rounds: first on all rows of the job's cache, then on what is put into it."""
+"""Training in rounds: first on all rows of the job's cache, then on rows that are put into it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def rounds(*, validation_split: float | None = None, cache: str = "") -> Iterato
             model.fit(round.training(label="y", shuffle=True).batch(64), callbacks=[tfi.train.CheckpointCallback()])
             round.publish(model, "trips", measure=lambda m: m.evaluate(round.validation(label="y").batch(256)))
 
-    In a job with `tensorflow_ignite.Rounds` the first round has all rows of the job's cache, and each later one those
-    that were put since the round before, with ``replay`` some of the others too. A round is over when all workers
-    request the next one, which begins by ``every`` or ``when_rows``. If the job restarts, the loop goes on with the
-    round that was not over, and reads all of its rows again. Call it on every worker; models are restored by
-    `CheckpointCallback`, or by `checkpoint`.
+    In a job with `tensorflow_ignite.Rounds` the first round has all rows of the job's cache. Each later round has the
+    rows that were put since the round before, and with ``replay`` some older rows too. A round is over when all workers
+    request the next one, which begins by ``every`` or ``when_rows``. If the job restarts, the loop continues with the
+    round that was not over, and reads all of its rows again. Call it on every worker; `CheckpointCallback` or
+    `checkpoint` restores the models.
 
     Args:
         validation_split: The part of the rows that is held out, between 0 and 1, as of `tensorflow_ignite.dataset`;

@@ -1,8 +1,8 @@
-"""What a script does to rows before a layer learns from them, as a text that is equal in each process of the script.
+"""The steps from a cache's rows to the rows of a layer, as a text that is equal in each process of a script.
 
-It has the methods of tf.data that choose or change rows, with their numbers, and the functions of ``map`` and
-``filter``: their operations, and from which columns these compute. It has no floats, texts and captured tensors: two
-functions that differ in these alone have the same text.
+The text has the methods of tf.data that choose or change rows, with their numbers, and the functions of ``map`` and
+``filter``: their operations and their columns. It has no floats, texts and captured tensors: two functions that differ
+only in these have the same text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_VALUES = 16
 
 
 def steps_of(rows: Any) -> list[str]:
-    """The steps from the rows that a layer gets to those of the cache; none for data that is no tf.data.Dataset."""
+    """The steps that make a layer's rows from a cache's rows, in reverse; empty if it is no tf.data.Dataset."""
     steps = []
     for each in all_of(rows):
         kind = type(each).__name__.replace("Parallel", "").strip("_")
@@ -33,7 +33,7 @@ def steps_of(rows: Any) -> list[str]:
 
 
 def _hash_of_graph(graph: Any) -> str:
-    """A hash of what a function computes, whatever the order in which Python has made its operations."""
+    """A hash of the operations of a function, independent of the order in which Python has made them."""
     arguments = graph.inputs[: len(graph.inputs) - len(graph.captures)]
     numbers = {tensor.op.name: number for number, tensor in enumerate(arguments)}
     known: dict[str, str] = {}

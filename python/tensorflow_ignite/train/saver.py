@@ -1,11 +1,12 @@
 """Saving checkpoints into a directory that another process may take over at any moment, and removing old ones.
 
-Each step that another process could notice is one that it can live with, however late it comes:
+Each step that another process could notice is harmless for it, however late the step comes:
 
 - The files of a checkpoint have a number of this process's own series.
-- TensorFlow's file ``checkpoint`` is replaced only after a check that nobody newer has written. If this process stands
-  still after the check, it makes the file name the newer process's checkpoint when it continues. If it is killed just
-  then, the next save of the newer process does that; this package never decides by that file.
+- TensorFlow's file ``checkpoint`` is replaced only after a check that no newer process has written. If this process
+  stands still after the check, it corrects the file when it continues: the file then names the newer process's
+  checkpoint. If it is killed before, the next save of the newer process corrects the file. This package never decides
+  by this file.
 - Only checkpoints with lower numbers than the newest own one are removed.
 """
 

@@ -291,7 +291,7 @@ class Store:
             ) from error
 
     def _gathered(self, values: Any) -> Any:
-        """The numbers of all workers, int64, shape [workers, ...], for those of this one."""
+        """The numbers of all workers, int64, shape [workers, ...]; the argument is this worker's numbers."""
         assert self._rows is not None
         return self._rows(self._tf.constant(values, self._tf.int64)).numpy()
 

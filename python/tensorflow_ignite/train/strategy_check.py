@@ -1,4 +1,4 @@
-"""Reports to a script at once that its strategy is not that of its job's kind, and what that would mean."""
+"""Raises an error at once if a script uses another strategy than its job's kind requires; says the consequence."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def watch_tf_keras(training: ModuleType) -> None:
     """Checks the strategy of each model that is fitted by Keras 2 in the package tf_keras.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     model = training.Model
     original = model.fit
@@ -73,7 +73,7 @@ def check_fit(strategy: Any, *, jit_compile: bool = False) -> None:
         jit_compile: Whether XLA shall compile the steps of the model.
 
     Raises:
-        TensorFlowIgniteError: It is not that of the job's kind, or XLA cannot compile steps under it.
+        TensorFlowIgniteError: The job's kind requires another strategy, or XLA cannot compile steps under this one.
     """
     name = _name(strategy)
     _require(name if name in _STRATEGIES else "", "fit trains a model that was made under it")
@@ -121,11 +121,11 @@ def _name(strategy: Any) -> str:
 
 def _require(name: str, where: str) -> None:
     here = task.current()
-    wanted = here.rules.strategy if here.rules else ""
-    if not wanted or name == wanted or here.role != (here.rules.script_role if here.rules else ""):
+    expected = here.rules.strategy if here.rules else ""
+    if not expected or name == expected or here.role != (here.rules.script_role if here.rules else ""):
         return
     raise TensorFlowIgniteError(
-        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {wanted}; "
+        f"{here.task} uses {name or 'no strategy'} ({where}). A job of kind {here.kind} trains under {expected}; "
         f"{_consequence(here.rules, name)}. {_REMEDY}"
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.v1 import job_pb2
 
-# Rates are those of the last seconds, at most so many.
+# A rate is a mean over at most this number of the last seconds.
 WINDOW_SECONDS = 10.0
 # Between samples. No rate is known before the second one.
 SAMPLE_SECONDS = 1.0
@@ -56,7 +56,7 @@ class ThroughputMeter:
         """The throughput of the last seconds; None: it was measured less than a second ago, or cannot be yet.
 
         Args:
-            step: Number of finished steps. One that is lower than before begins another training.
+            step: Number of finished steps. A number lower than before begins another training.
         """
         samples, now = self._samples, self._clock()
         if samples and step < samples[-1].step:

@@ -26,7 +26,7 @@ _log = logging.getLogger("tensorflow_ignite")
 
 # Methods of tf.data.Dataset that make one element of one.
 _ONE_OF_ONE = frozenset({"_MapDataset", "_ParallelMapDataset", "_PrefetchDataset", "_OptionsDataset", "_ZipDataset"})
-# Methods that keep rows of their own: those that bring them again after a restart are others.
+# Methods that keep rows in a buffer: after a restart, the buffer has other rows.
 _OWN_ORDER = frozenset({"_ShuffleDataset", "CacheDataset"})
 _BATCHES = frozenset({"_BatchDataset", "_ParallelBatchDataset"})
 
@@ -35,7 +35,7 @@ class _Source(NamedTuple):
     """Rows of a cache that a dataset has.
 
     Attributes:
-        request: What is read.
+        request: The request for the rows.
         rows: Number of rows of each element; 0: not known.
         is_repeatable: Whether the same rows give the same elements again.
     """
@@ -57,7 +57,7 @@ class TrainingInput:
         """Reads nothing.
 
         Args:
-            dataset: A tf.data.Dataset of batches, or one that the strategy has distributed.
+            dataset: A tf.data.Dataset of batches, or a dataset that the strategy has distributed.
             strategy: The tf.distribute.Strategy of the training.
             is_continuous: Whether one iterator brings the rows of all epochs.
         """
@@ -100,7 +100,7 @@ class TrainingInput:
         self._done, self._is_shared = 0, False
 
     def add(self, steps: int) -> None:
-        """The training has used so many elements."""
+        """The training has used ``steps`` more elements."""
         self._done += steps
 
     @property
@@ -109,11 +109,11 @@ class TrainingInput:
         return bool(self._sources) and self._has_rows
 
     def next_epochs(self) -> list[int]:
-        """The number of the next epoch of each source, whatever iterators have begun the others."""
+        """The number of the next epoch of each source; any iterator may have begun the epochs before."""
         return [readers.epochs(source.request) for source in self._sources]
 
     def note_others(self, before: Sequence[int]) -> None:
-        """Another iterator, such as that of a validation, may have read the same dataset since ``next_epochs``."""
+        """Another iterator, such as the validation's, may have read the same dataset since ``next_epochs``."""
         self._is_shared = self._is_shared or self.next_epochs() != list(before)
 
     def positions(self) -> list[InputPosition] | None:
@@ -122,7 +122,7 @@ class TrainingInput:
         if self.is_between_epochs and not self.is_continuous:
             found = [readers.position(source.request, readers.epochs(source.request), 0) for source in self._sources]
         elif self.is_continuous and (self._is_shared or self._overlaps()):
-            # Which epochs were those of its own iterator?
+            # It is not known which epochs its own iterator has read.
             return None
         elif self._has_rows:
             found = [self._position(source, begin) for source, begin in begins]
@@ -157,7 +157,7 @@ class TrainingInput:
     def resume(
         self, workers: Sequence[Sequence[InputPosition] | None], do_all: Callable[[bool], bool] = bool
     ) -> int | None:
-        """Makes the next iterator go on where those of all workers have stood.
+        """Makes the next iterator continue at the positions of all workers.
 
         Args:
             workers: The positions of each worker of the attempt that has saved them; None: not known.
@@ -168,7 +168,7 @@ class TrainingInput:
             position, and the iterator begins an epoch.
 
         Raises:
-            InvalidRequestError: A position within an epoch is one of another cache, or of other rows.
+            InvalidRequestError: A position within an epoch belongs to another cache, or to other rows.
         """
         count = len(self._sources)
         known = [positions for positions in workers if positions is not None]
@@ -258,12 +258,12 @@ def _is_random(dataset: Any) -> bool:
     kind = type(dataset).__name__
     if kind == "_RandomDataset":
         return not any(tf.get_static_value(seed) for seed in (dataset._seed, dataset._seed2))
-    # TensorFlow does not keep what interleave was told.
+    # TensorFlow does not keep the argument `deterministic` of interleave.
     return kind == "_ParallelInterleaveDataset" or getattr(dataset, "_deterministic", None) == "false"
 
 
 def _has_other_inputs(dataset: Any) -> bool:
-    """Whether rows of caches are paired with elements of other datasets, which have positions of their own."""
+    """Whether rows of caches are paired with elements of other datasets, which have their own positions."""
     if getattr(dataset, INPUT, None) is not None:
         return False
     inputs = _inputs(dataset)
@@ -283,7 +283,7 @@ def _whole(rows: int, steps: int, total: int | None) -> int:
 
 
 def _rows_of_steps(dataset: Any, strategy: Any) -> Callable[[int, int, int | None], int]:
-    """How many rows of each worker's own so many steps take.
+    """How many of each worker's own rows a number of steps takes.
 
     The arguments are the rows of an element, the steps, and all rows of the epoch, if they are known. They are known as
     soon as a step takes a part of the last element, which may have fewer rows.
@@ -308,7 +308,7 @@ def _rows_of_steps(dataset: Any, strategy: Any) -> Callable[[int, int, int | Non
 
 
 def rows_of_parts(rows: int, steps: int, total: int | None, *, replicas: int, own: int) -> int:
-    """How many rows so many steps take, of elements that TensorFlow divides into equal parts for all replicas.
+    """How many rows a number of steps takes, if TensorFlow divides each element into equal parts for all replicas.
 
     Args:
         rows: Number of rows of each element but the last.

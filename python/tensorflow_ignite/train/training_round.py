@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tensorflow_ignite.data.cache_position import CachePosition
     from tensorflow_ignite.train.publishing import Better, Measure
 
-#: Its arguments: the name of the model, what the first worker calls, and what the others call meanwhile.
+#: Its arguments: the name of the model, a function for the first worker, and a function for the other workers.
 PublishOnce = Callable[[str, Callable[[], Publication], Callable[[], None]], Publication]
 
 # A measure of a model may take as long as this, in addition to the stall timeout of the job.
@@ -65,9 +65,9 @@ class Round:
         """All rows that are held out, as they are now.
 
         Args:
-            **arguments: Those of `tensorflow_ignite.dataset`, without ``changes`` and ``hold_out``. Within a measure it
-                has the rows of the whole cache, and elements have no weight; elsewhere those of this worker, and
-                ``uneven`` is ``"pad"`` unless it is given.
+            **arguments: Those of `tensorflow_ignite.dataset`, without ``changes`` and ``hold_out``. Within a measure,
+                the dataset has the rows of the whole cache, and elements have no weight. Elsewhere it has the rows of
+                this worker, and ``uneven`` is ``"pad"`` unless it is given.
         """
         if self._split is None:
             raise InvalidRequestError(

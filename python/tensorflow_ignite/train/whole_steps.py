@@ -18,7 +18,7 @@ def correct_keras3(trainer: ModuleType) -> None:
     """Corrects Keras 3.
 
     Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     wrap_steps(trainer, lambda _, step: lambda data: _after(data, step))
 
@@ -45,7 +45,7 @@ def correct_tf_keras(training: ModuleType) -> None:
     """Corrects Keras 2 in the package tf_keras, but for models that define ``train_step`` themselves.
 
     Args:
-        training: The module ``tf_keras.src.engine.training``, of which the package calls this once.
+        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
     """
     kind: Any = training.Model
     original = kind.train_step

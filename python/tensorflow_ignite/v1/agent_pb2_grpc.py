@@ -90,7 +90,7 @@ class AgentServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def Heartbeat(self, request, context):
-        """Renews the lease of the agent, and those of the attempts that it names. Without a heartbeat for lease_timeout the agent
+        """Renews the lease of the agent, and the leases of the attempts that it names. Without a heartbeat for lease_timeout the agent
         kills every task, and reports it as FAILED; at the end of an attempt's lease it kills the tasks of that attempt.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

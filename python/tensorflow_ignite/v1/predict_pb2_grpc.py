@@ -60,7 +60,7 @@ class PredictServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Ping(self, request, context):
-        """Answers as soon as the process has a thread for it: a process whose threads all wait for ever does not.
+        """Answers as soon as the process has a thread for it: a process whose threads all wait forever does not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -47,7 +47,7 @@ class SharedMemoryServiceServicer(object):
     def ReadIntoMemory(self, request_iterator, context):
         """The rows of ReadCommand.partitions, which must be primary on the node. The reader sends the start, then offers
         segments as they become free. The node fills them in turn and answers once for each batch; the last answer has result
-        set. Errors are those of DoGet.
+        set. Errors are the same as of DoGet.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,7 +45,7 @@ class TcpRowsServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def ReadOverTcp(self, request, context):
-        """The rows of ReadCommand.partitions, which must be primary on the node. Errors are those of DoGet. The last answer,
+        """The rows of ReadCommand.partitions, which must be primary on the node. Errors are as for DoGet. The last answer,
         after all rows have been sent, has result set. A node waits 10 s for the connection, then ends the call
         (INVALID_ARGUMENT).
         """

@@ -1,4 +1,4 @@
-"""keep.py FOLDER: keeps a file among the job's checkpoints, tells where, and stays until the file FOLDER/go is there.
+"""keep.py FOLDER: keeps a file among the job's checkpoints, prints where, and stays until the file FOLDER/go is there.
 
 The first worker writes a file ckpt-ATTEMPT, then its context to FOLDER/context-ATTEMPT.json. No TensorFlow.
 """
@@ -28,5 +28,5 @@ print(f"{here.task} keeps its checkpoints in {here.checkpoint_directory}", flush
 deadline = time.monotonic() + LIMIT_SECONDS
 while not (folder / "go").exists():
     if time.monotonic() > deadline:
-        sys.exit("nobody let it go")
+        sys.exit("it was not released")
     time.sleep(0.05)

@@ -21,7 +21,7 @@ def predict(batch):
     deadline = time.monotonic() + LIMIT_SECONDS
     while left < 0 and not (folder / "go").exists():
         if time.monotonic() > deadline:
-            sys.exit("nobody let it go")
+            sys.exit("it was not released")
         time.sleep(0.02)
     with (folder / f"{os.getpid()}.ids").open("a") as ids:
         ids.writelines(f"{number}\n" for number in batch["id"])

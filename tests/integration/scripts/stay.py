@@ -39,6 +39,6 @@ for number in range(lines):
 deadline = time.monotonic() + LIMIT_SECONDS
 while not (folder / "go").exists():
     if time.monotonic() > deadline:
-        sys.exit("nobody let it go")
+        sys.exit("it was not released")
     time.sleep(0.05)
 print("the last line", end="", flush=True)

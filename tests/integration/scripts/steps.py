@@ -4,7 +4,7 @@ usage: steps.py DIRECTORY STEPS SECONDS_A_STEP
 
 Worker 0 keeps the step in the cluster's files, where the job's checkpoints belong; every worker writes the keys that it
 has read to DIRECTORY/keys-ATTEMPT-INDEX.json. Nobody does the last step while there is a file DIRECTORY/hold. Worker 0
-takes a file DIRECTORY/save away and tells the job of a checkpoint.
+removes a file DIRECTORY/save and reports a checkpoint to the job.
 """
 
 import json
@@ -64,6 +64,6 @@ for step in range(first + 1, steps + 1):
     if context.index == 0:
         with files.open_writer(place.path, parents=True) as writer:
             writer.write(str(step).encode())
-    # Whoever sees the step reported may rely on it.
+    # A test that observes the reported step may rely on its file.
     tfi.train.report(step, steps)
     save_when_asked(step)

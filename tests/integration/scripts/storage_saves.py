@@ -1,4 +1,4 @@
-"""Saves checkpoints, each of a value that tells its number; the third save stands still until somebody kills it.
+"""Saves checkpoints, each of a value that is its number; the third save stands still until somebody kills it.
 
 The argument is a directory.
 """

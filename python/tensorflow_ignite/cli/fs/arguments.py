@@ -24,9 +24,9 @@ class Locations:
 
         Args:
             context: Of the command; an address may also stand before it.
-            address: That of the command; None: see `address_of`.
+            address: The address option of the command; None: see `address_of`.
             timeout: Seconds for each call.
-            ask: A password that is nowhere else may be asked for on the terminal.
+            ask: Whether the terminal may prompt for a password that is nowhere else.
         """
         self._address = address_of(context, address)
         self._context = context
@@ -35,7 +35,7 @@ class Locations:
         self._clusters: dict[str, Any] = {}
 
     def parse(self, text: str) -> Location:
-        """The location that an argument names, whatever is there.
+        """The location that an argument names, also if nothing exists there.
 
         Raises:
             CommandLineError: It cannot be read.
@@ -70,7 +70,7 @@ class Locations:
             if not matches:
                 raise StoredFileNotFoundError(
                     f"nothing matches {location.url}. In a pattern * stands for any characters but a slash, ? for one, "
-                    "[ab] for one of these, ** for any number of directories. List what is there: "
+                    "[ab] for one of these, ** for any number of directories. List the directory: "
                     f"tensorflow-ignite fs ls {_directory_above(location).url}"
                 )
             found += matches
@@ -128,7 +128,7 @@ def _at_url(text: str) -> Location:
         ) from None
     except ValueError as error:
         raise CommandLineError(
-            f"{text!r} cannot be read: {error}. A URL is that of a file system which fsspec knows; paths of the "
+            f"{text!r} cannot be read: {error}. A URL begins with the scheme of a file system of fsspec; paths of the "
             "cluster begin with ignite:///. Write a URL with one of these schemes."
         ) from None
     except Exception as error:

@@ -60,7 +60,7 @@ def _whole_word(incomplete: str) -> tuple[str, int]:
         whole = before.pop() + whole
     if not whole.startswith(f"{SCHEME}:"):
         return incomplete, 0
-    # The shell keeps what is before the last colon, and a colon that is a word by itself.
+    # The shell keeps the text before the last colon, and a colon that is a word by itself.
     return whole, len(whole) if incomplete == ":" else len(whole) - len(incomplete)
 
 

@@ -26,9 +26,9 @@ def ls(
     paths: Paths = None,
     long: Annotated[bool, typer.Option("--long", "-l", help="Sizes and times too.")] = False,
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", "-R", help="Also what is in the directories, and in theirs.")
+        bool, typer.Option("--recursive", "-r", "-R", help="Also the contents of the directories, at any depth.")
     ] = False,
-    directory: Annotated[bool, typer.Option("--directory", "-d", help="Directories, not what is in them.")] = False,
+    directory: Annotated[bool, typer.Option("--directory", "-d", help="Directories, not their contents.")] = False,
     exact: Exact = False,
     address: Address = None,
     json_output: Json = False,

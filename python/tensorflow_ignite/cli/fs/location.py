@@ -1,4 +1,4 @@
-"""A path in the cluster, on this machine, or in another file system that fsspec knows, and what is there."""
+"""A path in the cluster, on this machine, or in another file system of fsspec; and the file or directory there."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Location:
         return self.at(f"{self.path.rstrip('/')}/{name}" if name else self.path)
 
     def find(self) -> Entry | None:
-        """What is there; None: nothing.
+        """The file or directory at the path; None: nothing.
 
         Raises:
             StoredNotADirectoryError: It is a file, and the user wrote a slash at its end.

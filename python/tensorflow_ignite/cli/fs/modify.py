@@ -21,8 +21,8 @@ def mv(
 ) -> None:
     """Rename files and directories in the cluster, or move them into a directory.
 
-    Each move is one step, also that of a large directory. A file replaces a file,
-    a directory only an empty one.
+    Each move is atomic, also the move of a large directory. A file replaces a
+    file, a directory only an empty directory.
 
     \b
     Examples:
@@ -96,7 +96,7 @@ def rm(
                 info = path.files.stat(path.path)
                 if info.kind == "directory" and not recursive:
                     raise StoredIsADirectoryError(
-                        f"{path.url} is a directory. Directories are removed only when that is asked for. Add -r."
+                        f"{path.url} is a directory. Directories are removed only with -r. Add -r."
                     )
                 chosen.append((path, info))
         except StoredFileNotFoundError:

@@ -48,7 +48,7 @@ class Plan:
         return sum(file.bytes for file in self.files)
 
     def add_file(self, source: Entry, target: Location, existing: Entry | None) -> None:
-        """Adds a file, unless `existing`, what is at the target, prevents it."""
+        """Adds a file, unless `existing`, the file or directory at the target, prevents it."""
         if existing is not None and existing.is_directory:
             raise StoredIsADirectoryError(
                 f"{target.url} is a directory, and {source.location.url} a file. A file replaces no directory. "
@@ -68,9 +68,9 @@ class Plan:
 
         Args:
             source: The directory.
-            target: What it becomes.
-            existing: What is at the target.
-            ancestors: Real paths of the directories that the source is in: a link to one of them has no end.
+            target: The location of its copy.
+            existing: The file or directory at the target.
+            ancestors: Real paths of the directories that contain the source: a link to one of them has no end.
         """
         if existing is not None and not existing.is_directory:
             raise StoredNotADirectoryError(
@@ -111,11 +111,11 @@ def is_directory_target(sources: Sequence[Location], target: Location) -> bool:
 
 
 def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool) -> Plan:
-    """Reads what the sources are, and what is at the target.
+    """Finds out whether the sources and the target are files, directories, or missing.
 
     Args:
         sources: Files and directories.
-        target: A directory that they go into, or what the only one becomes.
+        target: The directory of the copies, or the location of the copy of a single source.
         recursive: Directories may be copied.
 
     Raises:
@@ -145,9 +145,7 @@ def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool)
             plan.add_file(found, copy, copy.find())
             continue
         if not recursive:
-            raise StoredIsADirectoryError(
-                f"{source.url} is a directory. Directories are copied only when that is asked for. Add -r."
-            )
+            raise StoredIsADirectoryError(f"{source.url} is a directory. Directories are copied only with -r. Add -r.")
         if _are_same(copy, source, or_inside=True):
             raise InvalidRequestError(
                 f"{source.url} cannot be copied to {copy.url}, which is in it. "

@@ -60,7 +60,7 @@ def transfer(plan: Plan, parallel: int, meter: Meter) -> None:
     """Makes the directories, then copies the files.
 
     Args:
-        plan: What is to be done.
+        plan: The directories to make and the files to copy.
         parallel: Files that are copied at the same time.
         meter: Counts each piece.
 

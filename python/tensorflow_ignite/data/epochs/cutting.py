@@ -89,7 +89,7 @@ class ArrayBatch(NamedTuple):
 
     @classmethod
     def of(cls, batches: Sequence[ArrayBatch]) -> ArrayBatch:
-        """The rows of batches of one layout, one after another; those of several batches in new memory."""
+        """The rows of batches of one layout, one after another; the rows of several batches are in new memory."""
         if len(batches) == 1:
             return batches[0]
         arrays: list[Array] = []

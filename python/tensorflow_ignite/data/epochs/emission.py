@@ -1,7 +1,7 @@
-"""What an epoch has given so far: after any number of its last rows it can tell which rows these and all before were.
+"""The rows that an epoch has given so far, with their identities up to each of the last rows.
 
-A consumer is behind the reader, since threads and TensorFlow prefetch. So the last batches are kept apart, and only
-what is older becomes one sum.
+A consumer is behind the reader, since threads and TensorFlow prefetch. So the last batches are kept one by one, and
+only older batches become one sum.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tensorflow_ignite.data.epochs.tensors import Array
 from tensorflow_ignite.data.epochs.unit_rows import runs_of
 from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows, UsedWindow
 
-#: So many rows a consumer may be behind, at least.
+#: A consumer may be behind by at least this number of rows.
 KEPT_ROWS = 1 << 20
 
 _NONE = np.empty(0, np.int64)
@@ -30,7 +30,8 @@ class Run:
     """Rows of one partition, one after another as a stream brings them.
 
     Attributes:
-        stream: Identifies what brings one partition after the other: a stream, or a partition of one that mixes them.
+        stream: Identifies the source that brings one partition after the other: a stream; or, if a stream mixes its
+            partitions, one partition of the stream.
         partition: The number of the partition.
         identities: The first numbers of the identities; int64.
     """
@@ -81,7 +82,7 @@ class _Given:
     priorities: Array | None = None
 
     def checksum(self, rows: int) -> int:
-        """That of the first rows; those of parts of an epoch are added."""
+        """The checksum of the first rows; the checksums of the parts of an epoch are added."""
         numbers = self.priorities
         if numbers is None:
             numbers = np.concatenate([_NONE, *(run.identities for run in self.runs)]).view(np.uint64)
@@ -111,12 +112,12 @@ class Emission:
         self._warn: Callable[[], None] = lambda: None
 
     def given(self) -> tuple[int, int]:
-        """The number of rows that were given, and a checksum of which they are, in their order."""
+        """The number of rows that were given, and a checksum of their identities and their order."""
         with self._lock:
             return self._rows, self._checksum_of(self._rows)
 
     def expect(self, given: tuple[int, int], warn: Callable[[], None]) -> None:
-        """Calls a function once, as soon as the first rows are not those of :meth:`given` of an earlier process."""
+        """Calls a function once, as soon as the first rows differ from the rows that an earlier process has given."""
         self._expected, self._warn = given, warn
 
     def _checksum_of(self, rows: int) -> int:
@@ -124,7 +125,7 @@ class Emission:
         return (self._checksum + sum(parts)) % 2**64
 
     def _compare(self) -> None:
-        """Compares what was expected as soon as so many rows, or all, were given."""
+        """Compares the rows with the expected ones, as soon as the expected number of rows, or all, were given."""
         (rows, checksum), warn = self._expected, self._warn
         if rows and (self._rows >= rows or self._is_complete):
             self._expected = 0, 0
@@ -172,7 +173,7 @@ class Emission:
             self._compare()
 
     def used(self, rows: int) -> UsedRows | None:
-        """The first rows that were given; None: the consumer is so far behind that they are not known any more."""
+        """The first rows that were given; None: not known any more, since the consumer is too far behind."""
         with self._lock:
             if rows < self._summed:
                 return None

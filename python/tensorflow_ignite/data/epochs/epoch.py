@@ -105,10 +105,10 @@ class Resumption:
     """Rows of an epoch that earlier processes have used.
 
     Attributes:
-        rows: Number of rows that this worker has had, those that fill an epoch among them.
-        filled: Number of those that filled it.
-        used: The rows that all workers have had, without those that fill; empty: rows are not identified, and the first
-            ``rows`` are those.
+        rows: Number of rows that this worker has used, including rows that fill an epoch.
+        filled: Number of these rows that fill the epoch.
+        used: The rows that all workers have used, without rows that fill. Empty: rows are not identified, and the first
+            ``rows`` rows have been used.
     """
 
     rows: int
@@ -145,7 +145,7 @@ class Epoch:
         agree: Returns the number of rows on which the workers agree when the epoch begins. Arguments: the rows of this
             process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
         end: Called at the end with the length and the number of rows of this process.
-        counts_by_reading: Whether ``agree`` needs the number of rows, which only reading tells.
+        counts_by_reading: Whether ``agree`` needs the number of rows, which is known only after reading.
         resumption: What earlier processes have used of this epoch; None: nothing.
         begin: Called when reading begins, or begins again, with what will have been given; None: rows without
             identities.
@@ -264,7 +264,7 @@ class _EpochPass:
                 )
 
     def _end(self, arrived: int) -> None:
-        """Tells the length and the rows of the whole epoch."""
+        """Reports the length and the rows of the whole epoch."""
         before, length = self._resumption.rows if self._resumption.used else 0, self._length
         self._epoch.end(replace(length, rows=length.rows + before if length.rows >= 0 else -1), arrived + before)
 
@@ -365,7 +365,7 @@ class _EpochPass:
         if arrived == rows:
             return
         difference = (
-            f"{arrived - rows} are left out, with which the next epoch begins"
+            f"{arrived - rows} are left out, and the next epoch begins with them"
             if arrived > rows
             else f"{rows - arrived} rows of weight 0 are added"
             if fill == PAD
@@ -509,7 +509,7 @@ class _EpochPass:
             identities, partitions, is_mixed = None, frozenset[int](), False
             if isinstance(stream, IdentifiedStream):
                 partitions, is_mixed = stream.partitions, stream.is_mixed
-                # Rows of a SELECT, and those of a node of an earlier version, have none.
+                # Rows of a SELECT, and rows of a node of an earlier version, have none.
                 if records.schema.names[-len(IDENTITY_COLUMNS) :] == [*IDENTITY_COLUMNS]:
                     records, identities = split(records)
             if checked is None or not records.schema.equals(checked):

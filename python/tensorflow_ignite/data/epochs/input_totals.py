@@ -14,8 +14,8 @@ class InputTotals(NamedTuple):
 
     Attributes:
         rows: Rows that datasets have returned.
-        waited: Seconds in which a dataset had no batch and waited for one, added up over datasets; also those of
-            waits that have not ended.
+        waited: Seconds in which a dataset had no batch and waited for one, added up over datasets, including waits that
+            have not ended.
     """
 
     rows: int = 0

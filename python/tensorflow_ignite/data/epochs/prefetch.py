@@ -78,7 +78,7 @@ class EpochReader:
                 input_totals.add_rows(batch.rows if batch is not None else 0)
                 return batch
             except BaseException:
-                # The next call starts again: a stream that broke must not look like one that has ended.
+                # The next call starts again: a broken stream must not be taken for an ended one.
                 self._batches = None
                 self._threads.stop()
                 self._idle = True
@@ -207,7 +207,7 @@ class Prefetcher(threading.Thread, Generic[_T]):
             for item in items:
                 if not self._enqueue(item):
                     break
-        # The consumer must get any error: a thread that ends without one looks like the end of the data.
+        # The consumer must get any error: a thread that ends without an error means the end of the data.
         except BaseException as caught:
             error = caught
         finally:

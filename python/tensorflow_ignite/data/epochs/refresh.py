@@ -21,11 +21,11 @@ SMALL_PARTS = 2
 
 
 def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[RowBatch]) -> tuple[RowBatch, ...] | None:
-    """The batches after changes; the same object if there are none. None: what is to be replaced is not known.
+    """The batches after changes; the same object if there are none. None: the rows to replace are not known.
 
     Args:
         batches: The batches before.
-        changes: What has changed, apart from the rows.
+        changes: The changes, without the rows.
         rows: The changed rows: all identified, or none.
     """
     if not rows and not len(changes.removed) and not changes.whole:
@@ -45,7 +45,7 @@ def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[Ro
         gone_here = gone.rows(batch.identities)
         newer = batch
         if placed is not None and put is not None:
-            # Rows keep their order, also those of partitions that were read whole.
+            # Rows keep their order, also rows of partitions that were read whole.
             at, source = placed.find(batch.identities)
             rest[source] = False
             gone_here = np.setdiff1d(gone_here, at, assume_unique=True)
@@ -130,7 +130,7 @@ def _without(batch: RowBatch, indices: Array) -> RowBatch:
 
 
 def _by_partition(put: RowBatch, indices: Array) -> RowBatch:
-    """Further rows, of which those of a partition lie together; no stream has brought them in its order."""
+    """Further rows, each partition's rows together; they have not come in the order of a stream."""
     assert put.identities is not None
     order = np.argsort(put.identities[indices, 1] & PARTITION_MASK, kind="stable")
     return replace(put.take(indices[order]), partitions=frozenset(), is_mixed=False)

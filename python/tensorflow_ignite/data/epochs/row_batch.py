@@ -17,7 +17,7 @@ class RowBatch:
         records: The rows.
         arrays: The rows as arrays for TensorFlow; None: not converted yet.
         real: Whether these are rows of the cache; filler rows have weight 0.
-        identities: What identifies each row; None: not known.
+        identities: The identity of each row; None: not known.
         partitions: The partitions of the stream that has brought the rows; empty: they were put later.
         is_mixed: Whether the stream brings rows of all its partitions in each batch, instead of one after the other.
     """

@@ -62,7 +62,7 @@ class EpochStart(NamedTuple):
     share: int = 0
 
     def next(self, length: EpochLength, arrived: int) -> EpochStart:
-        """The start of the next epoch, after one of this length of a process with so many rows."""
+        """The start of the epoch after one of this length, of which this process has read ``arrived`` rows."""
         if not 0 <= length.rows < arrived:
             return self
         share = (self.share + length.rows * MILLION // arrived) % MILLION

@@ -25,13 +25,13 @@ _CONTROL_GROUP = Path("/sys/fs/cgroup")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All batches of one pass, in its order, and what has changed since.
+    """All batches of one pass, in its order, and the changes since.
 
     Attributes:
         batches: The batches.
         epoch: Number of the epoch in whose order the batches are.
         plan: An object of the caller, which belongs to the pass.
-        positions: What has been read of each partition; empty: the snapshot cannot be refreshed.
+        positions: The position of each partition that was read; empty: the snapshot cannot be refreshed.
     """
 
     batches: tuple[RowBatch, ...]
@@ -50,10 +50,10 @@ class Snapshot:
         return sum(batch.size for batch in self.batches)
 
     def changed(self, changes: Changes, rows: Sequence[RowBatch]) -> Snapshot | None:
-        """The snapshot after changes; None: what is to be replaced is not known.
+        """The snapshot after changes; None: the rows to replace are not known.
 
         Args:
-            changes: What has changed, apart from the rows.
+            changes: The changes, without the rows.
             rows: The changed rows.
         """
         batches = refreshed(self.batches, changes, rows)
@@ -77,7 +77,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         """Has no snapshot."""
-        # Re-entrant: _grow asks for the size of all snapshots while it holds the lock.
+        # Re-entrant: _grow reads the size of all snapshots while it holds the lock.
         self._lock = threading.RLock()
         self._states: dict[str, _SnapshotState] = {}
 
@@ -204,7 +204,7 @@ class SnapshotWriter:
         self._batches: list[RowBatch] = []
 
     def is_active(self, _: int) -> bool:
-        """Whether batches are still cached, whatever the size of the next one; any thread may call."""
+        """Whether batches are still cached; the size of the next one is ignored. Any thread may call."""
         return self._snapshots._state_of(self) is not None
 
     def add(self, batch: RowBatch) -> bool:

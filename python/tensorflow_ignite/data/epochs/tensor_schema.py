@@ -45,7 +45,7 @@ class Column:
         name: Name of the column.
         dtype: Name of the TensorFlow type: ``float32``, ``string``, …; empty for a dict.
         shape: Static shape of one value; of a ragged column, of one innermost value.
-        ragged: Number of ragged dimensions, including those of the enclosing objects.
+        ragged: Number of ragged dimensions, including the dimensions of the enclosing objects.
         children: The entries of a dict.
         nulls: How nulls are treated: an ``"error"``, a ``"default"`` value, or a default value and a ``"mask"``.
     """
@@ -87,7 +87,7 @@ def columns_of(
     Args:
         schema: Schema of the batches.
         nulls: How nulls are treated: ``"error"``, ``"default"`` or ``"mask"``.
-        requested: Requested tensors, where they differ from those of the stored type.
+        requested: Requested tensors, where they differ from the tensors of the stored type.
 
     Raises:
         UnsupportedTypeError: If a type has no tensor, or not the requested one.

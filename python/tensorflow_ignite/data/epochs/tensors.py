@@ -36,8 +36,8 @@ def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column], real: bool = True
         real: Whether these are rows of a cache; the masks of rows that only fill an epoch are False.
 
     Returns:
-        One array for each type of :func:`types_of`. Values and masks of a dense leaf are ``[rows, *shape]``, those
-        of a ragged one ``[elements, *shape]``; splits are int64. A value that is null, or inside a null, is
+        One array for each type of :func:`types_of`. Values and masks have the shape ``[rows, *shape]`` for a dense
+        leaf, and ``[elements, *shape]`` for a ragged one; splits are int64. A value that is null, or inside a null, is
         zero, False or an empty text; a null list is an empty list.
 
     Raises:
@@ -53,11 +53,11 @@ def arrays_of(batch: pa.RecordBatch, layout: Sequence[Column], real: bool = True
 
 
 def owned(arrays: Sequence[Array], kept: bool) -> list[Array]:
-    """The arrays of a batch, each in memory of its own where TensorFlow would use that of the batch.
+    """The arrays of a batch; copied to new memory where TensorFlow would otherwise use the memory of the batch.
 
     Args:
-        arrays: Those of :func:`arrays_of`.
-        kept: Whether their memory is read again, such as that of a snapshot.
+        arrays: The result of :func:`arrays_of`.
+        kept: Whether their memory is read again, such as the memory of a snapshot.
     """
     own: list[Array] = []
     addresses: set[int] = set()

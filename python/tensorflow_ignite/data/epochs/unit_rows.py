@@ -66,7 +66,7 @@ def runs_of(batch: RowBatch) -> list[tuple[int, int, int]]:
 
 
 def with_later_rows(batches: Sequence[RowBatch]) -> Iterator[RowBatch]:
-    """The batches of a snapshot, where rows that were put later follow those of their partition."""
+    """The batches of a snapshot, where rows that were put later follow the other rows of their partition."""
     later = [batch for batch in batches if batch.identities is not None and not batch.partitions]
     if not later:
         yield from batches

@@ -1,9 +1,9 @@
 """Which rows of an epoch have been used, so that other processes read the others; whole arrays, knows no cluster.
 
 A row is known by its identity (:mod:`changes`), so it does not matter who owns its partition now, in which order rows
-arrive, and which others have been put or removed. What is stored is small: a number for each partition of which all
-rows are used, a limit of priorities for the window that is being used, and identities only of the rows of partitions
-that are partly used: at most one for each stream that reads, and those at the ends of a window.
+arrive, and which others have been put or removed. The stored state is small: a number for each partition whose rows are
+all used, a limit of priorities for the window that is being used, and identities of rows only for partly used
+partitions: at most one partition for each stream that reads, and the partitions at the ends of a window.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class UsedRows:
         return used
 
     def union(self, other: UsedRows) -> UsedRows:
-        """These rows, and those of another part of the same epoch with the same numbers."""
+        """These rows, and the rows of another part of the same epoch with the same numbers."""
         units = self.units | other.units
         windows = tuple(window.without(units) for window in (*self.windows, *other.windows))
         listed = {

@@ -27,7 +27,7 @@ from tensorflow_ignite.data.follow.interrupts import interrupts
 
 # How long a node waits for a change. A partition that a node has got from another one is polled after this time.
 WAIT_MILLIS = 1_000
-# The node can tell positions two seconds after it was first asked for them; a whole read begins then.
+# A node has positions two seconds after the first request for them; a read of the whole cache begins then.
 WAIT_TO_BEGIN_MILLIS = 3_000
 # The time between two polls that bring rows, so that many rows do not come in many small batches.
 SECONDS_BETWEEN_POLLS = 0.1
@@ -127,7 +127,8 @@ class Follower:
         """The next batch after positions; waits for it, but not long: an iterator ends after its last call.
 
         Args:
-            positions: Those of the last batch; any others begin there. int64, shape [partitions, 2].
+            positions: The positions of the last batch; other positions begin a new read there. int64, shape
+                [partitions, 2].
 
         Raises:
             TensorFlowIgniteError: If a node refuses, or a partition has no owner that answers for 60 s.
@@ -220,7 +221,7 @@ class _Polls:
         self._positions = dict(enumerate(positions))
         self._owners: dict[int, str] = {}
         self._threads: dict[str, threading.Thread] = {}
-        # Those that have just ended their work among them, and those of the polls before these.
+        # Living threads of these polls, including threads without partitions, and of the polls before.
         self._started = list(ending)
         self._streams: dict[str, Poll] = {}
         # When the owner of a partition did not answer for the first time since its last poll.
@@ -318,12 +319,12 @@ class _Polls:
                     continue
                 with self._changed:
                     unread = [number for number in asked if not self._positions[number].feed]
-                # A node that cannot tell positions yet would send the same rows again and again.
+                # A node that has no positions yet would send the same rows again and again.
                 pause = SECONDS_WITHOUT_POSITIONS if unread else SECONDS_BETWEEN_POLLS if had_rows else 0.0
                 self._pause(pause - (time.monotonic() - begin))
         except ReaderClosedError:
             pass
-        # The consumer must get any error: a thread that ends without one looks like a cache that does not change.
+        # The consumer must get any error: a thread that ends without an error means that the cache does not change.
         except BaseException as error:
             self._end(error)
 

@@ -14,8 +14,8 @@ import threading
 import time
 from types import FrameType
 
-# Here TensorFlow makes the exception of a failed call, of an operation and of a function; whatever is raised meanwhile
-# becomes a RuntimeError.
+# Here TensorFlow makes the exception of a failed call, of an operation and of a function; an error that is raised
+# meanwhile becomes a RuntimeError.
 _MAKES_EXCEPTIONS = frozenset({"tensorflow.python.eager.core", "tensorflow.python.framework.errors_impl"})
 
 # Several followers may wait, and a call may come shortly after the signal.

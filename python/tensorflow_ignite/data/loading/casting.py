@@ -1,4 +1,4 @@
-"""Casts of batches to the types that the cache stores: plain Arrow types, or those of ``schema=``."""
+"""Casts of batches to the types that the cache stores: plain Arrow types, or the types of ``schema=``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Casting:
             number: Number of the batch, from 0, for error texts.
 
         Raises:
-            InvalidRequestError: If its columns or their types are not those of the first batch.
+            InvalidRequestError: If its columns or their types differ from the first batch.
             UnsupportedTypeError: If a value does not fit its type.
         """
         if batch.schema.names != schema.names:

@@ -14,7 +14,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
 from tensorflow_ignite.data.epochs.tensors import Array
 
-# Those of Arrow's dates and times.
+# The units of Arrow's dates and times.
 _UNITS = ("D", "s", "ms", "us", "ns")
 
 

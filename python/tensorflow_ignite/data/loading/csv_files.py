@@ -1,4 +1,4 @@
-"""CSV files: their options, the names in their first line, numbers in their columns, and what is wrong with a line."""
+"""CSV files: their options, the names in their first line, numbers in their columns, and the errors of their lines."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONVERT = (
 _BLOCK_BYTES = 1 << 20
 _MOST_BLOCK_BYTES = 8 << 20
 _BYTES_OF_A_COLUMN = 512
-# So many blocks at the begin of a file tell the types of the columns.
+# The types of the columns are inferred from this number of blocks at the begin of a file.
 _BLOCKS_OF_SAMPLE = 4
 _SHOWN_CHARACTERS = 80
 _LONGEST_VALUE = (1 << 31) - 1
@@ -86,7 +86,7 @@ class CsvOptions:
             )
             if of is None:
                 raise errors.InvalidRequestError(
-                    f"csv={{{name!r}: ...}} is no option of CSV files. They are those of pyarrow.csv: "
+                    f"csv={{{name!r}: ...}} is no option of CSV files. The options are pyarrow.csv's: "
                     f"{', '.join((*_READ, *_PARSE, *_CONVERT))}. Use one of them; schema= gives types"
                 )
             of[name] = value
@@ -98,18 +98,18 @@ class CsvOptions:
         except (TypeError, ValueError, LookupError, pa.ArrowException) as error:
             raise errors.InvalidRequestError(
                 f"csv={dict(options or {})!r} cannot be used: {error}. Each option has a value that pyarrow.csv takes. "
-                "Give such a value"
+                "Give one of these values"
             ) from error
         return found
 
     @property
     def delimiter(self) -> str:
-        """What is between two columns."""
+        """The text between two columns."""
         return str(self.parse.get("delimiter", ","))
 
     @property
     def encoding(self) -> str:
-        """That of the text."""
+        """The encoding of the file."""
         # Arrow passes over the mark that begins some files of UTF-8.
         encoding = str(self.read.get("encoding", "utf-8"))
         return "utf-8-sig" if encoding.lower().replace("-", "") == "utf8" else encoding
@@ -270,7 +270,7 @@ class Numbers:
         Args:
             inferred: The schema that Arrow has found.
             requested: Columns whose type the caller gives.
-            options: Of the files.
+            options: Options of the files.
         """
         self.names = {
             found.name for found in inferred if found.name not in requested and found.type in (pa.int64(), pa.float64())
@@ -307,7 +307,7 @@ class Numbers:
         is_float = pa.types.is_floating(found.type)
         has_points = is_float and self._decimal_point != "."
         if has_points:
-            # In such a file a point separates thousands.
+            # If the decimal point is another character, a point separates thousands.
             pointed = pc.index(pc.match_substring(texts, "."), True).as_py()
             if pointed >= 0:
                 raise NotANumberError(found, str(texts[pointed]))
@@ -477,7 +477,7 @@ def _not_of_type(
             break
     return errors.InvalidRequestError(
         f"{shown(paths)} cannot be read as csv: {text!r}{where} is no {kind}, which column {name!r} is by the begin "
-        f"of the first file, or by schema=. A column has one type.{hint} Give one that fits all rows, schema={{"
+        f"of the first file, or by schema=. A column has one type.{hint} Give a type that fits all rows, schema={{"
         f"{name!r}: {better!r}}} (--schema {name}={better}), or repair the line"
     )
 

@@ -29,7 +29,7 @@ def arrow_reader(data: Any) -> pa.RecordBatchReader | None:
 def batches(cursor: Any, given: Collection[str] = ()) -> Iterator[dict[str, Any]]:
     """The rows of the last query, as columns.
 
-    Decimal numbers have room for 38 digits, of which those after the point are as many as the first rows need.
+    Decimal numbers have room for 38 digits. The number of digits after the point is what the first rows need.
 
     Args:
         cursor: The cursor.

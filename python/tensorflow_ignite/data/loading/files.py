@@ -72,13 +72,13 @@ class Files:
 
 @dataclass(frozen=True)
 class Scan:
-    """What Arrow reads.
+    """The rows of files, as Arrow reads them.
 
     Attributes:
-        schema: Of each batch.
-        rows: Their number; None: not known.
+        schema: The schema of each batch.
+        rows: The number of rows; None: not known.
         batches: The rows; can be iterated once.
-        notes: Gives by column what the caller should know, after the last batch.
+        notes: Gives notes for the caller by column, after the last batch.
     """
 
     schema: pa.Schema
@@ -189,7 +189,7 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             for path in files.paths:
-                # In the types of its own file: Arrow would cast to those of the first one, whatever is lost.
+                # With the types of its own file: Arrow would cast to the types of the first file, also with a loss.
                 for batch in _parquet(files, path, size) if files.kind == "parquet" else _ipc(files.source, path):
                     yield folders.add(batch.select(schema.names), path)
         except (pa.ArrowException, OSError) as error:
@@ -202,7 +202,7 @@ def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
     """The columns of the first file, each with a type that has the values of all files.
 
     Raises:
-        InvalidRequestError: Two files have types of which neither has the values of the other.
+        InvalidRequestError: Two files have different types, and neither type has all values of the other.
     """
     (first, found), *others = schemas.items()
     fields, of_path = list(found), dict.fromkeys(found.names, first)
@@ -218,9 +218,9 @@ def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
                 fields[at], of_path[field.name] = other.with_nullable(is_nullable), path
             else:
                 raise errors.InvalidRequestError(
-                    f"column {field.name!r} of {path} is of type {other.type}, and that of {of_path[field.name]} of "
-                    f"type {field.type}. Files that are loaded together have the same types, or one type that has all "
-                    f"values of the others. Give a type for all files, schema={{{field.name!r}: ...}} (--schema "
+                    f"column {field.name!r} is of type {other.type} in {path}, and of type {field.type} in "
+                    f"{of_path[field.name]}. Files that are loaded together have the same types, or one type that has "
+                    f"all values of the others. Give a type for all files, schema={{{field.name!r}: ...}} (--schema "
                     f"{field.name}=TYPE), or load the files separately"
                 )
     return pa.schema(fields)
@@ -282,7 +282,7 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
                 raise _unlike(path, other.names, header.names)
             if other.lines != header.lines:
                 raise errors.InvalidRequestError(
-                    f"the names of {path!r} end in line {other.lines}, and those of the first file in line "
+                    f"the names of {path!r} end in line {other.lines}, and the names of the first file in line "
                     f"{header.lines}. Files that are loaded together have as many lines before their rows. Load them "
                     "separately, the second with if_exists='append'"
                 )
@@ -311,7 +311,7 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
                     ends_in_lines |= csv_files.ends_in_several_lines(batch)
                     yield folders.add(numbers.convert(batch, inferred), path)
             if ends_in_lines:
-                # A quote that nobody closes makes a text of all further lines.
+                # If a quote is not closed, all further lines become one text.
                 csv_files.require_closed_quotes(files.source, files.paths, options)
         except (pa.ArrowException, OSError, UnicodeError, csv_files.NotANumberError) as error:
             raise csv_files.explain(files.source, files.paths, options, error) from error

@@ -20,7 +20,7 @@ from tensorflow_ignite.data.loading.folders import FolderColumns
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
-# So many bytes of narrow rows are many rows, and take seconds to store.
+# BATCH_BYTES of narrow rows would be many rows, and take seconds to store.
 BATCH_ROWS = 16 * 1024
 
 
@@ -164,7 +164,7 @@ def _table(data: Any) -> _OpenedInput | None:
 
 
 def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Translates errors of Arrow, which otherwise look like errors of the network."""
+    """Translates errors of Arrow, which otherwise would be taken for errors of the network."""
     try:
         yield from batches
     except (pa.ArrowException, OSError) as error:

@@ -18,9 +18,9 @@ from tensorflow_ignite.data.loading.source import Source
 
 # A list of objects is read whole; a file of lines is not.
 _LIST_BYTES = 256 << 20
-# An object of a file of lines has at most this size; what comes in the first block tells the columns and their types.
+# An object of a file of lines has at most this size; the first block decides the columns and their types.
 _BLOCK_BYTES = 8 << 20
-# A field with a long number, for one that stands in two pieces of the file.
+# A field with a long number may be in two pieces of the file: this number of bytes is searched again.
 _LONGEST_FIELD = 256
 _CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to (\w+)")
 _VALUE = re.compile(r"couldn't parse:(.*)")
@@ -184,7 +184,7 @@ def _has(part: object, text: str) -> bool:
 
 
 class _ReadNumbers:
-    """A file that notes in which fields an integer of JSON is none of the numbers of 64 bits with a fraction.
+    """A file that notes fields with an integer that a 64-bit floating-point number does not hold exactly.
 
     Attributes:
         lost: By field, the first such integer.
@@ -197,16 +197,16 @@ class _ReadNumbers:
         self._last = b""
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes, which :meth:`check` looks at."""
+        """The next bytes, which :meth:`check` searches."""
         content = self._file.read(size)
         self._read.append(content)
         return content
 
     def check(self, schema: pa.Schema) -> None:
-        """Looks at what has been read since the last call.
+        """Searches the text that has been read since the last call for numbers that lose digits.
 
         Args:
-            schema: Of the rows: only its floating-point numbers lose digits.
+            schema: The schema of the rows: only its floating-point numbers lose digits.
         """
         names = "|".join(sorted(re.escape(json.dumps(name, ensure_ascii=False)) for name in _floating(schema)))
         pattern = re.compile(rf"({names})\s*:\s*(-?\d{{16,300}})(?=[\s,}}])".encode())

@@ -42,7 +42,7 @@ class LoadSummary:
         bytes: Size of the rows as Arrow columns.
         seconds: Duration of the load.
         schema: The columns as they are stored, the key among them.
-        notes: By column, what the caller should know of it, such as a name that has been changed.
+        notes: By column, a note for the caller, such as a changed name.
     """
 
     rows: int
@@ -160,7 +160,7 @@ def load_rows(
         rows: The rows to write.
         address: ``host:port`` of any node; None: as for :func:`tensorflow_ignite.dataset`.
         progress: Called while rows are stored, and at the end.
-        credentials: Credentials that the script gave; None: those of this process.
+        credentials: Credentials that the script gave; None: the credentials of this process.
     """
     if not command.without_sql:
         _require_names(rows.schema.names)
@@ -197,7 +197,7 @@ def load_rows(
 
 
 def _require_names(names: list[str]) -> None:
-    """Refuses names that SQL does not tell apart, or by which no query can name the column."""
+    """Refuses names that SQL does not distinguish, or that no query can write."""
     quoted = next((name for name in names if '"' in name), None)
     if quoted is not None:
         raise errors.InvalidRequestError(
@@ -209,8 +209,8 @@ def _require_names(names: list[str]) -> None:
         other = upper.setdefault(name.upper(), name)
         if other != name:
             raise errors.InvalidRequestError(
-                f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not tell them "
-                "apart. Rename one of them, or load with sql=False (--no-sql)"
+                f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not "
+                "distinguish them. Rename one of them, or load with sql=False (--no-sql)"
             )
 
 

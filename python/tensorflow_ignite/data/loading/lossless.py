@@ -10,7 +10,7 @@ import pyarrow.types as types
 
 # What a cast raises that would lose something.
 REFUSED = (pa.ArrowException, ValueError, OverflowError)
-# Bits of the integers that a floating-point number of so many bits holds.
+# For each size of a floating-point number in bits, the bits of the integers that it holds exactly.
 _EXACT_BITS = {16: 11, 32: 24, 64: 53}
 _UNITS = ("s", "ms", "us", "ns")
 

@@ -21,7 +21,7 @@ class Source:
     """A file system.
 
     Attributes:
-        filesystem: That of fsspec; None: files of this machine.
+        filesystem: The file system of fsspec; None: files of this machine.
     """
 
     filesystem: Any = None

@@ -13,7 +13,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading.source import Source
 
 _ROWS = 1024
-# Records that tell the columns, for the error that proposes them.
+# Number of records from which an error infers the columns that it proposes.
 _SAMPLE = 100
 _CAUSE = re.compile(r"(?:\{\{function_node .*?\}\} )?(?:.*(?=Key: ))?(.*?)\.?(?: \[Op:.*)?")
 
@@ -25,7 +25,7 @@ def batches(source: Source, path: str, columns: Mapping[str, pa.DataType | None]
         source: Where it is.
         path: The file; its records are serialized tf.train.Example.
         columns: The columns to read with their types: a number, text or bytes; or a list of these, with a fixed size
-            if each record has so many.
+            if each record has this number of values.
 
     Raises:
         InvalidRequestError: No column is named, TensorFlow is not installed, or a record is damaged or has other
@@ -77,7 +77,7 @@ def _feature(tf: Any, path: str, name: str, kind: pa.DataType | None) -> Any:
     else:
         raise errors.InvalidRequestError(
             f"column {name!r} of {path} has the type {kind}. A feature of a tf.train.Example has integers, floats, "
-            f"text or bytes, one or a list of them. Give such a type, for example schema={{{name!r}: 'int64'}}"
+            f"text or bytes, one or a list of them. Give one of these types, for example schema={{{name!r}: 'int64'}}"
         )
     return tf.io.RaggedFeature(dtype) if size is None else tf.io.FixedLenFeature(size, dtype)
 

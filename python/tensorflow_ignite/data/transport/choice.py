@@ -1,6 +1,6 @@
 """Chooses the transport of a stream: shared memory for a node on this host, the network for others.
 
-Rows come over a separate TCP connection, or over Arrow Flight on the node's port if such a connection is not available.
+Over the network, rows come on a separate TCP connection; if it is not available, over Arrow Flight on the node's port.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from tensorflow_ignite.v1 import data_pb2
 SECONDS_TO_DESCRIBE = 60.0
 # The nodes compute the condition of every row, and run few of these queries at a time.
 SECONDS_TO_COUNT = 600.0
-# A connection that nobody has used for this time is closed by the next call.
+# The next call closes a connection that was not used for this time.
 SECONDS_IDLE = 30.0
 
 _T = TypeVar("_T")
@@ -82,10 +82,10 @@ class Description:
 def describe(
     address: str, command: data_pb2.ReadCommand, credentials: Credentials | None = None, *, is_repeated: bool = True
 ) -> Description:
-    """Asks the node at ``address`` for the schema, the number of rows and the nodes that send them.
+    """Requests from the node at ``address`` the schema, the number of rows and the nodes that send them.
 
-    A connection that breaks is opened again, for a minute: a node whose processors are all busy may be silent so long
-    that gRPC gives it up. A node that refuses the connection is not asked again.
+    A connection that breaks is opened again, for 60 s: a node whose processors are all busy may be silent longer than
+    gRPC waits. A node that refuses the connection is not called again.
 
     Args:
         address: ``host:port`` of the node.
@@ -390,7 +390,7 @@ class _Clients:
         os.register_at_fork(after_in_child=self._leave)
 
     def _leave(self) -> None:
-        """Keeps the parent's clients for ever: a forked process can neither use nor close them, it would abort."""
+        """Keeps the parent's clients forever: a forked process that uses or closes them would abort."""
         self._lock = threading.RLock()
         self._is_forked = self._has_called
         for known in self._known.values():
@@ -399,10 +399,10 @@ class _Clients:
 
     @contextmanager
     def client(self, address: str, credentials: Credentials | None) -> Iterator[flight.FlightClient]:
-        """A client, which several threads may use at a time. One whose call has failed is not used again.
+        """A client, which several threads may use at a time. After a failed call, a client is not used again.
 
         Raises:
-            InvalidRequestError: This process was forked from one that had called a node, where a call would never end.
+            InvalidRequestError: This process was forked after a call of its parent: a call would never end here.
         """
         if self._is_forked:
             raise errors.InvalidRequestError(
@@ -439,7 +439,7 @@ class _Clients:
                 known.client.close()
 
     def close(self) -> None:
-        """Closes the clients that nobody uses."""
+        """Closes unused clients."""
         with self._lock:
             for key, known in list(self._known.items()):
                 if not known.users:

@@ -125,7 +125,7 @@ class MovedPartitionStream:
                 self._stream.cancel()
 
     def _command_of(self, partitions: Sequence[int], waits: bool) -> data_pb2.ReadCommand:
-        """For partitions that another node may have now, which knows no positions of the node before."""
+        """For partitions that another node may own now: it does not know positions of the earlier owner."""
         wait_millis = self._endpoint.command.wait_millis if waits else 0
         return self._endpoint.modified(partitions=partitions, uncounted=True, since=[], wait_millis=wait_millis).command
 

@@ -22,7 +22,7 @@ class Repeats:
         """Begins with the first failure.
 
         Args:
-            wait: Waits for so many seconds.
+            wait: Waits; the argument is in seconds.
         """
         self._wait = wait
         self._began: float | None = None

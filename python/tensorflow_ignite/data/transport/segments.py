@@ -102,7 +102,7 @@ class SegmentPool:
             previous.cancel()
         timer.start()
 
-    def give_back(self, segment: Segment) -> None:
+    def put_back(self, segment: Segment) -> None:
         """Returns a segment that no other process writes any more; the pool keeps it after :meth:`keep_warm`.
 
         If the pool is full, the segments that were returned first are freed.

@@ -1,9 +1,9 @@
 """The only file that speaks to a node's SharedMemoryService: batches that a node of this host writes into our memory.
 
 A stream has a bounded number of segments. The node fills the offered segments. A filled segment is leased to the users
-of the batch, and offered again after its last user was collected. If users keep so many segments that the node would
-have none, a batch is copied and its segment is offered again at once: the node never waits for a user, and memory that
-a user holds is never written again.
+of the batch, and offered again after its last user was collected. If the users' leases leave no segment for the node, a
+batch is copied, and its segment is offered again at once. So the node never waits for a user, and memory that a user
+holds is never written again.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class SharedStream:
         """Handles the end of a lease, on any thread, perhaps long after the end of the stream."""
         self._leased.discard(segment)
         if not self._open:
-            pool().give_back(segment)
+            pool().put_back(segment)
         elif segment.size >= self._size:
             self._offer(segment)
 
@@ -213,7 +213,7 @@ class SharedStream:
         if complete:
             pool().keep_warm()
             for offer in offered.values():
-                pool().give_back(offer.segment)
+                pool().put_back(offer.segment)
 
 
 def _not_supported(address: str) -> errors.SharingUnavailableError:

@@ -204,14 +204,14 @@ class TcpStream:
         if self._open:
             self._free.append(segment)
         else:
-            pool().give_back(segment)
+            pool().put_back(segment)
 
     def _end(self) -> None:
         self._open = False
         self._call.end()
         pool().keep_warm()
         while self._free:
-            pool().give_back(self._free.pop())
+            pool().put_back(self._free.pop())
 
 
 def _not_supported(address: str) -> TcpUnavailableError:

@@ -1,4 +1,4 @@
-"""``ignite://`` inside TensorFlow: its C++ asks an extension module, and that asks `tensorflow_ignite.storage.files`.
+"""``ignite://`` in TensorFlow: its C++ calls an extension module, which calls `tensorflow_ignite.storage.files`.
 
-`hook` waits until TensorFlow is imported; `scheme` then makes it know the scheme; `answers` is what its calls come to.
+`hook` waits until TensorFlow is imported. `scheme` then registers the scheme. `answers` answers TensorFlow's calls.
 """

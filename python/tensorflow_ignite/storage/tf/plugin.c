@@ -261,7 +261,7 @@ static char *translate_name(const abi_handle *system, const char *uri) {
     }
   }
   END_PYTHON
-  /* This call cannot fail; the call that uses the name reports what is wrong with it. */
+  /* This call cannot fail; the call that uses the name reports its error. */
   return translated != NULL ? translated : strdup(uri);
 }
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Versions of these calls that every glibc has: those of 2.34 and later would keep the extension from older systems.
+// Versions of these calls that every glibc has: with the versions of 2.34, the extension loads on no older system.
 #if defined(__GLIBC__) && defined(__x86_64__)
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");

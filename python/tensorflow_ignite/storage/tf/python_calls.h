@@ -36,14 +36,14 @@
 /* Without the GIL. False: Python has ended or is ending; the status, if any, has the reason. */
 bool python_enter(abi_status *status);
 void python_leave(void);
-/* Blocks a thread for ever. Python ends a thread that requests the GIL of an interpreter that is ending. */
+/* Blocks a thread forever. Python ends a thread that requests the GIL of an interpreter that is ending. */
 void keep_thread(void *unused);
 
 /* With the GIL, in pairs. Between them no thread collects Python's cyclic garbage.
  *
- * TensorFlow makes calls while it holds locks of its own: for example that of its resources while it makes a summary
- * writer. The destructor of a resource's tensor waits for such a lock. So a collection in this thread, or in a thread
- * for which this one waits, could wait for ever. If a deferral lasts long, a thread for which no call waits collects. */
+ * TensorFlow makes calls while it holds its own locks: for example, the lock of its resources while it makes a summary
+ * writer. The destructor of a resource's tensor waits for this lock. So a collection in this thread, or in a thread
+ * for which this one waits, could wait forever. If a deferral lasts long, a thread for which no call waits collects. */
 void defer_collection(void);
 void resume_collection(void);
 

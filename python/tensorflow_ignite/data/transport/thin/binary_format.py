@@ -1,7 +1,7 @@
 """Ignite's binary format: the positions of values in a message.
 
-The position of a value is that of the byte with its type code. The format is described by Ignite's documentation of its
-binary client protocol, "Data format".
+The position of a value is the position of its type code. Ignite's documentation of its binary client protocol, "Data
+format", describes the format.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def footer(data: bytearray, at: int, kind: BinaryType) -> Footer:
     if flags & _COMPACT:
         numbers = kind.schemas[schema]
         return Footer(struct.Struct("<" + letter * len(numbers)), numbers, 1)
-    # The last offset is that of raw data, which have no names.
+    # The last offset is the offset of raw data, which have no names.
     end = length - (4 if flags & _HAS_RAW else 0)
     form = struct.Struct("<" + f"i{letter}" * ((end - begin) // (4 + size)))
     return Footer(form, form.unpack_from(data, at + begin)[::2], 2)

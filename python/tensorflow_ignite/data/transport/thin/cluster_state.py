@@ -1,4 +1,4 @@
-"""Asks a node without our service whether its cluster is active."""
+"""Reads the state of a cluster from a node without our service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ThinState = Literal["active", "inactive", "silent", "unknown"]
 
 
 def cluster_state(host: str, port: int, timeout: float) -> tuple[ThinState, str]:
-    """Asks for the state of a cluster.
+    """Reads the state of a cluster.
 
     Args:
         host: Host of a node.

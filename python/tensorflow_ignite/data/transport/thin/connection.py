@@ -175,7 +175,7 @@ class ThinConnection:
             return {str(node): set(partitions) for node, partitions in mapping.items()}
 
     def _owners_once_joined(self, cache: str) -> Any:
-        """Asks again for a while: a node takes clients before it has joined, and fails with a NullPointerException."""
+        """Repeats the call: before a node has joined, it accepts clients, and fails with a NullPointerException."""
         deadline = time.monotonic() + SECONDS_TO_JOIN
         while True:
             try:

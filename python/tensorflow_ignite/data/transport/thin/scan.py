@@ -16,7 +16,7 @@ from tensorflow_ignite.data.transport.thin.page_rows import PageRows, plain
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.v1 import data_pb2
 
-# Python decodes one page at a time, whatever the number of streams; while some streams wait, others have pages.
+# Python decodes one page at a time, with any number of streams; while some streams wait, others have pages.
 STREAMS = 4
 # The defaults of the data endpoint.
 BATCH_BYTES = 8 * 1024 * 1024
@@ -142,7 +142,7 @@ def _count(owners: dict[str, set[int]], partitions: list[int]) -> int:
 def _local(node: ThinConnection, cache: str, owners: dict[str, set[int]], partitions: list[int]) -> list[int]:
     own = owners.get(node.node)
     if own is None:
-        known = "owns none of its partitions" if owners else "does not tell which of its partitions it owns"
+        known = "owns none of its partitions" if owners else "does not report which of its partitions it owns"
         raise errors.PartitionNotLocalError(
             f"cache {cache!r}: the node at {node.address} {known}. IGNITE_DATASET_LOCAL=true reads only the partitions "
             "of the node at the address. Give the address of another node, or unset the variable"

@@ -30,10 +30,10 @@ _ROWS_OF_A_PARTITION = 100
 
 
 class TypeCache:
-    """A cache of object types. It opens its own connections, because that of a stream may wait for its next page."""
+    """A cache of object types. It opens its own connections: the connection of a stream may wait for its next page."""
 
     def __init__(self, address: str, credentials: Credentials | None, failure: str) -> None:
-        """Opens nothing; the arguments are those of :class:`ThinConnection`."""
+        """Opens nothing; for the arguments see :class:`ThinConnection`."""
         self._arguments = (address, credentials, failure)
         self._known: dict[int | str, BinaryType | None] = {}
 

@@ -1,6 +1,6 @@
 """The Arrow type of a value of Ignite: by its type code, by the name of a Java class, or by samples of values.
 
-``pa.null()`` is an unknown type, at any depth: that of an Object[] or a map without sampled values.
+``pa.null()`` is an unknown type, at any depth: for an Object[] or a map without sampled values.
 """
 
 from __future__ import annotations

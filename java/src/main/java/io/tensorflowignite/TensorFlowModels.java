@@ -14,21 +14,21 @@ import java.util.Map;
  * float[] first = (float[]) ((Object[]) outputs.get("probabilities"))[0];
  * }</pre>
  *
- * <p>A model is {@code NAME}, the version that its deployment has made current, or {@code
- * NAME:NUMBER} or {@code NAME@LABEL}, one of the versions that are deployed.
+ * <p>A model is {@code NAME}, which is the current version of its deployment, or {@code
+ * NAME:NUMBER} or {@code NAME@LABEL}, which is a deployed version.
  *
  * <p><b>Inputs</b> are columns: for each input of the default signature an array or a collection
- * with a value for each row, which for rows of several numbers is an array again, or a flat array
- * with all rows one after the other if the signature has the shape of a row. Floats take any {@link
- * Number}, integers take {@link Long}, {@link Integer}, {@link Short} and {@link Byte} in the range
- * of their type, booleans {@link Boolean}, strings {@link String} (as UTF-8) and {@code byte[]}. A
- * {@code byte[]} for uint8 has numbers from 0 to 255.
+ * with a value for each row. If a row has several numbers, its value is an array; or the column is
+ * a flat array with all rows one after the other, if the signature has the shape of a row. Floats
+ * take any {@link Number}, integers take {@link Long}, {@link Integer}, {@link Short} and {@link
+ * Byte} in the range of their type, booleans {@link Boolean}, strings {@link String} (as UTF-8) and
+ * {@code byte[]}. A {@code byte[]} for uint8 has numbers from 0 to 255.
  *
  * <p><b>Outputs</b> are columns too. An output with one number for each row is a {@code float[]},
  * {@code double[]}, {@code long[]} (also for uint32 and uint64), {@code int[]} (also for uint8 and
  * uint16), {@code short[]}, {@code byte[]}, {@code boolean[]}, or {@code String[]} with texts in
- * UTF-8. An output with more is an {@code Object[]} with such an array for each row, in row-major
- * order.
+ * UTF-8. An output with several values for each row is an {@code Object[]} with one of these arrays
+ * for each row, in row-major order.
  *
  * <p>Errors are {@code TensorFlowIgniteException}s; their texts end with {@code [code=NAME]}. A
  * request that fails with {@code MODEL_NOT_SERVED} may succeed when it is sent again.

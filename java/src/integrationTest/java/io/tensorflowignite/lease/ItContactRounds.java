@@ -70,7 +70,7 @@ public class ItContactRounds {
       begin(node);
     }
     Await.until("short calls are made", () -> SHORT.get() - REFUSED.get() > 10);
-    // Nobody names all once the nodes know each other; who was late is told all again.
+    // No call names all nodes once they know each other, except a call to a node that was late.
     Await.until(
         "short calls are enough",
         () -> {

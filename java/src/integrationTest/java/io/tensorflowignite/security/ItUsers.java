@@ -118,21 +118,22 @@ public class ItUsers {
     Status status = Status.fromThrowable(failure(new IgniteException("no user bob")));
     assertEquals(Status.Code.UNAVAILABLE, status.getCode());
     assertFalse(status.toString(), status.getDescription().contains("bob"));
-    assertFalse(judged(failing(new SecurityException("no user bob")), "ignite"));
+    assertFalse(isVerified(failing(new SecurityException("no user bob")), "ignite"));
     assertFalse(
-        judged(failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
+        isVerified(
+            failing(new IgniteException(new IgniteAccessControlException("bob"))), "ignite"));
 
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     assertTrue(users.reportsDenials());
-    assertTrue(judged(users, "ignite"));
-    assertFalse(judged(users, "guessed"));
+    assertTrue(isVerified(users, "ignite"));
+    assertFalse(isVerified(users, "guessed"));
   }
 
   private Throwable failure(Exception error) {
-    return assertThrows(RuntimeException.class, () -> judged(failing(error), "ignite"));
+    return assertThrows(RuntimeException.class, () -> isVerified(failing(error), "ignite"));
   }
 
-  private static boolean judged(IgniteSecurityAccess users, String password) {
+  private static boolean isVerified(IgniteSecurityAccess users, String password) {
     return users
         .authenticate("ignite", password, new InetSocketAddress("127.0.0.1", 1))
         .isPresent();

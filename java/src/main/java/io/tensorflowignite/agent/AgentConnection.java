@@ -183,7 +183,9 @@ final class AgentConnection implements AutoCloseable {
         });
   }
 
-  /** Ends an agent that does not answer. The next agent ends what is left of its tasks. */
+  /**
+   * Ends an agent that does not answer. The next agent ends the remaining processes of its tasks.
+   */
   void kill() {
     process.kill();
   }

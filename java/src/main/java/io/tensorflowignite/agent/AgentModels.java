@@ -50,7 +50,8 @@ public final class AgentModels implements ModelProcesses {
   private void call(Consumer<AgentConnection> call) {
     AgentConnection agent = supervisor.agent().orElse(null);
     if (agent == null) {
-      // The agent of the process has ended. The next agent ends what is left before it answers.
+      // The agent of the process has ended. The next agent ends the remaining processes before it
+      // answers.
       return;
     }
     try {

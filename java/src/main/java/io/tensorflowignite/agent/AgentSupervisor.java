@@ -19,15 +19,15 @@ import org.apache.ignite.IgniteLogger;
 
 /**
  * Keeps one agent running on this node: starts it, renews its lease by heartbeats, forwards its
- * events, and starts another agent when it has ended. One thread starts all agents; it lives as
- * long as the service.
+ * events, and starts another agent when it has ended. One thread starts all agents; the thread
+ * lives as long as the service.
  */
 public final class AgentSupervisor implements AutoCloseable {
   /** Called on the supervisor's threads. */
   public interface Listener {
     /**
-     * An agent has started, or has other spares than before, or could not be started: then the
-     * information has an error.
+     * An agent has started, or its spares have changed, or it could not be started. In the last
+     * case the information has an error.
      */
     void agentChanged(AgentInfo info);
 
@@ -48,12 +48,12 @@ public final class AgentSupervisor implements AutoCloseable {
 
   private static final int SILENT_LEASES = 3;
 
-  /** After this number of leases without an answer an agent is killed; its own lease has ended. */
+  /** An agent is killed after this number of leases without an answer: its lease has ended then. */
   private static final int LEASES_WITHOUT_ANSWER = 2;
 
   private static final int HEARTBEATS_IN_A_LEASE = 5;
 
-  /** An agent without tasks gets each second heartbeat: its lease does not end. */
+  /** An agent without tasks gets every second heartbeat, which is enough for its lease. */
   private static final int HEARTBEAT_WITHOUT_TASKS = 2;
 
   private static final int SECRET_BYTES = 32;

@@ -29,7 +29,7 @@ final class LocalAttempt {
   final String jobId;
   final int number;
 
-  /** The job's row as last seen here. */
+  /** The newest row of the job that this node has read. */
   volatile Job job;
 
   AttemptPhase reached = AttemptPhase.ATTEMPT_PHASE_UNSPECIFIED;
@@ -37,7 +37,7 @@ final class LocalAttempt {
   /** A call to stop the attempt is pending. */
   boolean stopping;
 
-  /** Why this node asks for an end of the attempt; empty: it does not. */
+  /** Why this node requests an end of the attempt; empty: it does not. */
   String endRequest = "";
 
   /** The planned end that the tasks have last got. */

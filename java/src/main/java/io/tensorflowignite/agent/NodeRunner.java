@@ -115,7 +115,7 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * @param nodeAddress host:port of this node's API and data endpoint.
-   * @param tlsEnvironment variables with which a task can call that API.
+   * @param tlsEnvironment variables that a task needs to call this API.
    * @param peers host:port of other nodes, for the agent of a node that is killed.
    */
   public NodeRunner(
@@ -217,9 +217,9 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * Asks the jobs for planned ends of the attempts with tasks on this node, which is being stopped.
-   * Returns when no task runs here; at the latest after the longest stop grace of these jobs, and
-   * the time that messages take.
+   * Requests planned ends of the attempts with tasks on this node, which is being stopped. Returns
+   * when no task runs here; at the latest after the longest stop grace of these jobs, and the time
+   * that messages take.
    */
   public void leave() {
     leaving = true;
@@ -298,9 +298,9 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * Each job stands alone. The tasks of a job whose row is unreadable are stopped, as if it had
-   * been removed: nobody can decide anything about them. A job with values of a later version is
-   * left as it is: its tasks run on, and none is started or stopped.
+   * The failure of one job does not affect others. The tasks of a job whose row is unreadable are
+   * stopped, as if it had been removed, since no node can decide about them. A job with values of a
+   * later version does not change: its tasks continue, and no task is started or stopped.
    */
   private void converge() throws InterruptedException {
     Set<String> desired = new HashSet<>();

@@ -52,7 +52,7 @@ final class ReportSender {
     ReportThrottle throttle =
         sent.computeIfAbsent(
             id(report.getJobId(), report.getAttempt()), id -> new ReportThrottle());
-    // Revisions are higher than those of an earlier service of this node too.
+    // Revisions are also higher than any revision of an earlier service of this node.
     if (throttle.isDue(report, receiver, System.nanoTime())) {
       NodeMessages.send(
           ignite, UUID.fromString(receiver), ReportInbox.REPORTS, throttle.report().toByteArray());
@@ -67,7 +67,7 @@ final class ReportSender {
         throttle.confirm(receipt);
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // No node of this version sends such a message.
+      // Nodes of this version send only valid messages.
       return;
     }
   }

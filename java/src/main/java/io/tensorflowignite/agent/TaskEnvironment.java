@@ -88,7 +88,7 @@ final class TaskEnvironment {
     return context.build();
   }
 
-  /** TF_CONFIG, and the variables by which scripts of Ignite 2.7 find the cluster. */
+  /** TF_CONFIG, and the variables that scripts of Ignite 2.7 use to find the cluster. */
   private static void putCluster(Job job, Attempt attempt, Task task, Map<String, String> env) {
     boolean hasParameterServers = KindRules.of(job.getSpec()).hasParameterServers();
     JsonObject cluster = new JsonObject();

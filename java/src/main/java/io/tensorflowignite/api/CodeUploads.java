@@ -9,14 +9,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * The open uploads of a node, each of which has one block on the heap. When there are as many as
- * the limit allows, the oldest one that has sent nothing for a while ends, and a new one begins.
+ * The open uploads of a node. Each upload has one block on the heap. When the number of uploads is
+ * at its limit, a new upload ends the oldest upload that has sent nothing for a while.
  */
 final class CodeUploads {
   static final int MAX_UPLOADS = 32;
   private static final int SILENT_S = 10;
 
-  /** An upload, as seen by the others. */
+  /** The parts of an upload that other uploads use. */
   interface Upload {
     /** When its last message arrived, in nanoseconds of the node's clock. */
     long lastMessageAt();

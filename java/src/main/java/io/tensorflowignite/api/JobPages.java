@@ -50,7 +50,7 @@ final class JobPages {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "page_size %d is no size of a page. A page has 1 to %d jobs, by default %d. Set page_size"
-              + " to such a number.",
+              + " to a number in this range.",
           size,
           MAX_SIZE,
           DEFAULT_SIZE);

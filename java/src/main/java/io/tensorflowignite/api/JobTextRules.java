@@ -98,7 +98,7 @@ final class JobTextRules {
     requireLine(field, path);
     if (path.startsWith("/") || Arrays.asList(path.split("/")).contains("..")) {
       throw invalid(
-          "%s is '%s'. It is a path inside the code archive, without '..'. Set it to such a path.",
+          "%s is '%s'. It must be a path inside the code archive, without '..'. Set another path.",
           field, path);
     }
   }
@@ -106,8 +106,8 @@ final class JobTextRules {
   private static void requireInterpreter(String path) {
     if (!path.isEmpty() && !path.startsWith("/")) {
       throw invalid(
-          "environment.python is '%s'. It is the absolute path of an interpreter, the same on every"
-              + " node. Set it to such a path.",
+          "environment.python is '%s'. It must be the absolute path of an interpreter, the same on"
+              + " every node. Set another path.",
           path);
     }
   }

@@ -83,12 +83,12 @@ final class JobValidator {
     check(
         !spec.getScript().isEmpty(),
         ERROR_CODE_INVALID_REQUEST,
-        "script is not set. It is a path inside the code archive. Set script to such a path.");
+        "script is not set. It is a path inside the code archive. Set script to a path.");
     JobTextRules.check(spec);
     check(
         spec.getReadRate().isEmpty() || ReadRate.parse(spec.getReadRate()).isPresent(),
         ERROR_CODE_INVALID_REQUEST,
-        "read_rate is '%s'. A read rate is %s. Set read_rate to such a rate, or leave it out.",
+        "read_rate is '%s'. A read rate is %s. Set read_rate to a rate, or leave it out.",
         spec.getReadRate(),
         ReadRate.RULE);
     check(
@@ -117,14 +117,14 @@ final class JobValidator {
             .orElse(0));
   }
 
-  private void checkAttributes(Map<String, String> wanted) {
+  private void checkAttributes(Map<String, String> requested) {
     check(
-        wanted.isEmpty()
-            || nodes.live().stream().anyMatch(node -> NodeAttributes.have(ignite, node, wanted)),
+        requested.isEmpty()
+            || nodes.live().stream().anyMatch(node -> NodeAttributes.have(ignite, node, requested)),
         ERROR_CODE_INVALID_REQUEST,
         "No node has %s. A job runs on the nodes that have all attributes that it names. Set them"
             + " in the nodes' configurations (userAttributes), or name others.",
-        NodeAttributes.text(wanted));
+        NodeAttributes.text(requested));
   }
 
   /** In an encrypted cluster a job must accept that TensorFlow's own traffic is not encrypted. */

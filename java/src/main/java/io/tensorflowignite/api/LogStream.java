@@ -32,20 +32,20 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
 
 /**
- * Sends the stored output of one job's tasks, and if the request says follow, the output that is
- * stored from then on. While a job runs, its output is in chunks; some time after its end it is in
- * files, and the job's row says so before the chunks are removed.
+ * Sends the stored output of one job's tasks. If the request says follow, it also sends the output
+ * that is stored later. While a job runs, its output is in chunks. Some time after its end the
+ * output is in files; the job's row says so before the chunks are removed.
  */
 final class LogStream {
   private static final long FOLLOW_MS = 100;
 
   /**
-   * The time between two reads of one follower grows by this with each follower of the node, so
-   * that followers together make at most 100 reads in a second. Each read asks other nodes.
+   * Each follower of the node makes the time between two reads of a follower longer by this, so
+   * that all followers together make at most 100 reads in a second. Each read calls other nodes.
    */
   private static final long FOLLOWER_MS = 10;
 
-  /** The time between two reads of all tasks, since news of single ones may be lost. */
+  /** The time between two reads of all tasks: a notification of a task's output may be lost. */
   private static final long READ_ALL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final JobTable jobs;
@@ -59,12 +59,12 @@ final class LogStream {
   private final StreamCallThread flow;
   private final AtomicInteger followers;
 
-  /** Of each process whose chunks have been sent. */
+  /** The reader of each process whose chunks have been sent. */
   private final Map<TaskKey, LogReader> readers = new HashMap<>();
 
   /**
-   * The processes of attempts that are over whose output has not been sent, with its bytes; 0: not
-   * known.
+   * The processes of ended attempts whose output has not been sent, with the size of the output in
+   * bytes; 0: not known.
    */
   private final Map<TaskKey, Long> ended = new LinkedHashMap<>();
 
@@ -76,7 +76,7 @@ final class LogStream {
 
   private long readAllAt;
 
-  /** Of each process whose file has been sent: the bytes that were sent or dropped. */
+  /** The number of bytes that were sent or dropped, for each process whose file has been sent. */
   private final Map<TaskKey, Long> sentFiles = new HashMap<>();
 
   /**

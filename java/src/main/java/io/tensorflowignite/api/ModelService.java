@@ -143,7 +143,7 @@ public final class ModelService extends ModelServiceGrpc.ModelServiceImplBase {
     if (value < least || value > greatest) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
-          "%s is %d. It is a number from %d to %d. Send such a number.",
+          "%s is %d. It is a number from %d to %d. Send a number in this range.",
           field,
           value,
           least,

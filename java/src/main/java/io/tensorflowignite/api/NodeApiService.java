@@ -228,7 +228,9 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         .build();
   }
 
-  /** The specification with the names of caches where it has those of SQL tables. */
+  /**
+   * The specification, with each name of an SQL table replaced by the name of the table's cache.
+   */
   private JobSpec withCacheNames(JobSpec spec) {
     JobSpec.Builder named = spec.toBuilder().setCache(CacheNames.resolve(ignite, spec.getCache()));
     Access.Builder access = spec.getAccess().toBuilder().clearCaches();
@@ -486,8 +488,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       throw TensorFlowIgniteException.of(
           ERROR_CODE_JOB_UNREADABLE,
           "Job %1$s is not removed: a node of a later version has written its row, with values that"
-              + " node %2$s does not know. Such a job belongs to the nodes of that version. Remove"
-              + " it through one of them, or in any case: tensorflow-ignite rm --force %1$s",
+              + " node %2$s does not know. The job belongs to the nodes of that version. Remove it"
+              + " through one of them, or in any case: tensorflow-ignite rm --force %1$s",
           job.getId(),
           MessageText.shortId(nodeId));
     }
@@ -595,7 +597,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(response, ListCachesResponse.newBuilder().addAllCaches(caches).build());
   }
 
-  /** This node knows its own loops, even if the one that writes its row is silent. */
+  /** This node knows its own loops, even if the loop that writes its row is silent. */
   private Node withLoops(Node node) {
     return node.getId().equals(nodeId)
         ? node.toBuilder().clearLoops().addAllLoops(loops.faults()).build()
@@ -647,7 +649,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     if (!isReadable(job)) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_JOB_UNREADABLE,
-          "Job %1$s cannot be used: %2$s. Nothing of such a job is started, and its tasks are"
+          "Job %1$s cannot be used: %2$s. Nothing of the job is started, and its tasks are"
               + " stopped. Remove it with its output and files: tensorflow-ignite rm --force %1$s",
           job.getId(),
           job.getCause());

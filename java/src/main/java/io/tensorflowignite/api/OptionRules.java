@@ -47,7 +47,7 @@ final class OptionRules {
     require(
         rule.getKindsCount() == 0 || rule.getKindsList().contains(kind),
         "%s is set for a job of kind %s. Only jobs of kind %s have it. Leave %s out, or submit with"
-            + " such a strategy.",
+            + " the strategy of that kind.",
         name,
         KindRules.name(kind),
         rule.getKindsList().stream().map(KindRules::name).collect(Collectors.joining(", ")),
@@ -85,7 +85,7 @@ final class OptionRules {
     double most = rule.getMost() == 0 ? Integer.MAX_VALUE : rule.getMost();
     require(
         value >= rule.getLeast() && value <= most,
-        "%s is %s. It is a number from %s to %s. Set %s to such a number.",
+        "%s is %s. It is a number from %s to %s. Set %s to a number in this range.",
         name,
         text,
         number(rule.getLeast()),

@@ -222,7 +222,7 @@ public final class PredictionService extends PredictionServiceGrpc.PredictionSer
             : input.getExampleListWithContext().getExamplesList().stream()
                 .map(
                     example ->
-                        // The features of the example precede those of the context.
+                        // A feature of the example overrides the context's feature of that name.
                         input.getExampleListWithContext().getContext().toBuilder()
                             .mergeFrom(example)
                             .build()

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The files of models that the nodes serve: versions, which they copy again when a process moves,
- * and the label that says what the name of a model means.
+ * The files of models that the nodes serve: versions, which nodes copy again when a process moves,
+ * and the label of the current version.
  */
 public final class ServedFiles {
   private final DeploymentTable deployments;

@@ -179,7 +179,7 @@ final class ServingTensors {
     return TensorFlowIgniteException.of(
         ERROR_CODE_INVALID_REQUEST,
         "The input '%.200s' %s. A tensor has a type of numbers, booleans or strings, the size of"
-            + " each axis, and as many elements as its shape. Send such a tensor.",
+            + " each axis, and the number of elements of its shape. Correct these fields.",
         name,
         what);
   }

@@ -34,8 +34,8 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
   private static final long CONNECT_MILLIS = 10_000;
 
   /**
-   * Number of streams whose send buffers in the kernel may grow to several MB. Further connections
-   * have small ones: the kernel resets connections when its memory for all of them is used up.
+   * Number of streams whose send buffers in the kernel may grow to several MB. Further streams have
+   * small buffers: the kernel resets connections when its memory for all buffers is used up.
    */
   private static final int MAX_LARGE_BUFFERS = 64;
 

@@ -30,7 +30,7 @@ public final class Loop {
     }
   }
 
-  /** A failure is shown for this time after it, so that one in between is seen too. */
+  /** A failure is shown for this time, so that a reader of the state observes each failure. */
   private static final Duration SHOWN = Duration.ofMinutes(1);
 
   private static final int MAX_ERROR = 300;
@@ -115,10 +115,10 @@ public final class Loop {
   }
 
   /**
-   * Runs a part of a pass that stands alone: if it fails, the parts after it are run all the same,
-   * and the pass counts as failed at its end.
+   * Runs an independent part of a pass: if it fails, the parts after it are run nevertheless, and
+   * the pass counts as failed at its end.
    *
-   * @param object what the part concerns, for the log: "job 1f3a"
+   * @param object the object of the part, for the log: "job 1f3a"
    */
   public void part(String object, Pass part) throws InterruptedException {
     try {
@@ -143,7 +143,7 @@ public final class Loop {
     aliveAt = nanos.getAsLong();
   }
 
-  /** The fault of this loop; empty: it goes on as it should. */
+  /** The fault of this loop; empty: it works. */
   synchronized Optional<NodeLoop> fault() {
     long now = nanos.getAsLong();
     boolean failed = !error.isEmpty() && (failures > 0 || now - failedAt < SHOWN.toNanos());

@@ -25,7 +25,7 @@ public final class ModelPaths {
     return model(name) + "/" + number;
   }
 
-  /** The file that says what a version is. */
+  /** The file with the metadata of a version. */
   public static String metadata(String name, long number) {
     return version(name, number) + "/" + METADATA;
   }

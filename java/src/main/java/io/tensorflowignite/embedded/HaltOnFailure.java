@@ -25,7 +25,7 @@ final class HaltOnFailure extends AbstractFailureHandler {
           .error(
               "The process ends [exitCode=" + EXIT_CODE + ", failure=" + failure + ']',
               failure.error());
-      // The log file has the details; the program that started the process sees this line.
+      // The log file has the details; the program that started the process gets this line.
       String reason = failure.error() == null ? "" + failure.type() : reason(failure.error());
       System.err.println("tensorflow-ignite node: The node ends: " + reason + ". See its log");
       System.err.flush();

@@ -112,7 +112,7 @@ final class ConnectionGuard extends ChannelDuplexHandler {
     if (waiting.isEmpty()) {
       return;
     }
-    // Vert.x pauses the connection for what it gets now, if it must: this may not undo it.
+    // Before the bytes are passed: if Vert.x then pauses the connection, it stays paused.
     ctx.channel().config().setAutoRead(true);
     while (!waiting.isEmpty() && mayPass(waiting.peek())) {
       pass(ctx, waiting.poll());

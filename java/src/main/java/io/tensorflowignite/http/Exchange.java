@@ -27,8 +27,8 @@ final class Exchange implements ServingApi.Memory {
   private static final long RECEIVE_MS = 60_000;
 
   /**
-   * A connection whose request was refused is closed if the client sends nothing for this time;
-   * what it sends is dropped.
+   * After a refused request, received bytes are dropped, and the connection is closed if the client
+   * sends nothing for this time.
    */
   static final long LINGER_MS = 5_000;
 
@@ -112,7 +112,7 @@ final class Exchange implements ServingApi.Memory {
         error -> finish(failure(error)));
   }
 
-  /** Runs a call on the executor, and what follows on the context of the request. */
+  /** Runs a call on the executor, and its callback on the context of the request. */
   private <T> void call(
       Supplier<ListenableFuture<T>> call, Consumer<T> success, Consumer<Throwable> failure) {
     FutureCallback<T> callback =
@@ -137,7 +137,7 @@ final class Exchange implements ServingApi.Memory {
               callback.onFailure(e);
               return;
             }
-            // They only hand over; an executor that is full would lose the answer.
+            // The callbacks only enqueue the answer; a full executor would lose it.
             Futures.addCallback(result, callback, MoreExecutors.directExecutor());
           });
     } catch (RejectedExecutionException e) {
@@ -151,12 +151,12 @@ final class Exchange implements ServingApi.Memory {
   }
 
   /**
-   * Answers before the request has arrived. What the client still sends is dropped for up to a
-   * minute, since most clients read the answer only when they have sent all.
+   * Answers before the whole request has arrived. The rest of the request is dropped for up to 60
+   * s, since most clients read the answer only when they have sent all.
    */
   void refuse(HttpAnswer answer) {
     if (!request.isEnded()) {
-      // The handlers of a body have what has arrived of it.
+      // The handlers of a body keep the part that has arrived.
       request.handler(null);
       request.endHandler(end -> received());
     }
@@ -164,7 +164,7 @@ final class Exchange implements ServingApi.Memory {
     request.resume();
   }
 
-  /** Ends a connection whose client goes on sending the request that has been answered. */
+  /** Ends a connection whose client still sends the request that has been answered. */
   private void closeWhenSilent(long checks, long before) {
     linger =
         vertx.setTimer(
@@ -253,7 +253,7 @@ final class Exchange implements ServingApi.Memory {
         .compose(sent -> isLast ? Future.succeededFuture() : send(response, body, end));
   }
 
-  /** Without what has not been sent; Vert.x itself would wait for that. */
+  /** Drops bytes that have not been sent; Vert.x itself would wait for them. */
   private void closeAtOnce() {
     ((HttpServerConnection) request.connection()).channelHandlerContext().close();
   }

@@ -54,7 +54,7 @@ public final class HttpApi implements AutoCloseable {
   /** Any free port, the same for all servers of one Vert.x. */
   private static final int SHARED_FREE_PORT = -1;
 
-  /** The fastest: one of the two threads compresses, and serves nobody else meanwhile. */
+  /** The fastest: one of the two threads compresses, and serves no other request meanwhile. */
   private static final int COMPRESSION_LEVEL = 1;
 
   /** A connection on which nothing moves for this time is closed. */
@@ -168,12 +168,12 @@ public final class HttpApi implements AutoCloseable {
     Connections connections = new Connections();
     Throwable last = null;
     for (int port = firstPort; port <= lastPort; port++) {
-      int wanted = port == 0 ? SHARED_FREE_PORT : port;
+      int requested = port == 0 ? SHARED_FREE_PORT : port;
       AtomicInteger bound = new AtomicInteger();
       try {
         vertx
             .deployVerticle(
-                () -> listener(options, connections, requests, host, wanted, bound),
+                () -> listener(options, connections, requests, host, requested, bound),
                 new DeploymentOptions().setInstances(IO_THREADS))
             .toCompletionStage()
             .toCompletableFuture()
@@ -241,7 +241,7 @@ public final class HttpApi implements AutoCloseable {
     };
   }
 
-  /** Closes connections beyond their largest number, and guards the others. */
+  /** Closes connections beyond their largest number, and guards the other connections. */
   private static final class Connections implements Handler<HttpConnection> {
     private final AtomicInteger open = new AtomicInteger();
 
@@ -253,7 +253,7 @@ public final class HttpApi implements AutoCloseable {
       } else {
         vertx.pipeline().addBefore(vertx.name(), "guard", new ConnectionGuard());
       }
-      // Vert.x does not tell of the end of each connection.
+      // Vert.x does not report the end of each connection.
       vertx.channel().closeFuture().addListener(closed -> open.decrementAndGet());
     }
   }

@@ -17,7 +17,7 @@ final class NodeSslOptions extends SSLEngineOptions {
     this.context = context;
   }
 
-  /** Vert.x requires keys; those of the context are used. */
+  /** An empty key store: Vert.x requires one, although the context has the keys. */
   static KeyCertOptions keys() {
     try {
       KeyStore none = KeyStore.getInstance(KeyStore.getDefaultType());

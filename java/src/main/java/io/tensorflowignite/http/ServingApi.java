@@ -74,7 +74,7 @@ final class ServingApi {
   /**
    * Answers a request without a body; fails with a status of gRPC.
    *
-   * @param credentials what the caller has shown
+   * @param credentials the credentials of the caller
    */
   ListenableFuture<HttpAnswer> answer(ServingPath path, Metadata credentials) {
     if (path.method == ServingPath.Method.METADATA) {
@@ -90,8 +90,8 @@ final class ServingApi {
   /**
    * Answers a request with a body; fails with a status of gRPC.
    *
-   * @param metadata of the model: its version is the one that answers
-   * @param memory for what the body and the answer become
+   * @param metadata the model's; its version answers
+   * @param memory for the values of the body and of the answer
    */
   ListenableFuture<HttpAnswer> answer(
       ServingPath path,

@@ -60,9 +60,9 @@ final class AssignmentReader {
   }
 
   /**
-   * What a job needs, if it is placed now; empty: it cannot be. The client process counts for the
-   * first node, since the node of the job's service is not known before its admission. A cache that
-   * Ignite is just destroying is logged, and does not hold up the jobs of others.
+   * The demand of a job, if it is placed now; empty: it cannot be placed. The client process counts
+   * for the first node, since the node of the job's service is not known before its admission. A
+   * cache that Ignite is destroying now is logged, and does not delay other jobs.
    */
   Optional<Demand> demand(JobSpec spec) {
     try {
@@ -92,7 +92,7 @@ final class AssignmentReader {
   }
 
   /**
-   * The placement of a job's next attempt, or what it waits for.
+   * The placement of a job's next attempt, or the condition that it waits for.
    *
    * @param serviceNode the node of the job's service
    */
@@ -297,7 +297,7 @@ final class AssignmentReader {
     return node.getAvailability() == NODE_AVAILABILITY_DRAINED;
   }
 
-  /** What a node lacks to get tasks; empty: nothing. */
+  /** The condition that a node lacks to get tasks; empty: none. */
   private static Optional<String> missingAgent(Node node) {
     String name = "node " + MessageText.shortId(node.getId());
     if (node.getQuarantineCount() > 0) {

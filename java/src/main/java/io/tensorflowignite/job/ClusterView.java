@@ -96,7 +96,7 @@ final class ClusterView {
         : Optional.empty();
   }
 
-  /** Whether the nodes are still those of an observation. */
+  /** Whether the nodes are still the same as in an observation. */
   boolean isCurrent(Observation observation) {
     return observation.isOf(ids(ignite.cluster().forServers().nodes()));
   }

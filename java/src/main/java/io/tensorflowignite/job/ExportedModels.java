@@ -52,9 +52,9 @@ public final class ExportedModels implements AutoCloseable {
   }
 
   /**
-   * Carries out what the end of a job means for its models.
+   * Makes versions of the models of a job that has succeeded; removes the models of other jobs.
    *
-   * @param job the job in its final state, before others see it
+   * @param job the job in its final state, before this state is stored
    */
   void settle(Job job) {
     for (FileInfo marker : files.list(JobPaths.exports(job.getId()))) {
@@ -71,7 +71,9 @@ public final class ExportedModels implements AutoCloseable {
     }
   }
 
-  /** The file among those of the job has the number of the attempt that has exported the model. */
+  /**
+   * Whether the last attempt has exported the model; a file of the job has the attempt's number.
+   */
   private boolean isOfLastAttempt(Job job, String model) {
     try (StorageInput marker = files.read(JobPaths.exports(job.getId()) + "/" + model)) {
       String attempt = new String(marker.readNBytes(ATTEMPT_BYTES), StandardCharsets.UTF_8);
@@ -83,7 +85,7 @@ public final class ExportedModels implements AutoCloseable {
 
   private long makeVersion(String model, String exported) {
     while (true) {
-      // The numbers of removed versions are not given again; whatever has one as its name takes it.
+      // A number is not used again after its version was removed: any file with this name takes it.
       long number =
           Stream.concat(
                       files.list(ModelPaths.model(model)).stream(),

@@ -25,9 +25,9 @@ import java.util.Set;
 import org.apache.ignite.Ignite;
 
 /**
- * The queue of jobs over the cluster's tables. Any node may ask who waits for what; only the oldest
- * node admits jobs, and chooses the node of a job with one process, one pass after the other, so
- * that no room is given away twice.
+ * The queue of jobs over the cluster's tables. Any node can list what jobs wait for. Only the
+ * oldest node admits jobs, and chooses the node of a job with one process, one pass after the
+ * other, so that no room is assigned twice.
  */
 public final class JobAdmission {
   private final JobTable jobs;
@@ -120,7 +120,10 @@ public final class JobAdmission {
         .build();
   }
 
-  /** What the number of tasks depends on: the partition map is read once for jobs alike. */
+  /**
+   * The fields that decide the number of tasks: the partition map is read once for jobs with equal
+   * fields.
+   */
   private static JobSpec decisive(JobSpec spec) {
     JobSpec.Builder decisive =
         JobSpec.newBuilder()

@@ -36,7 +36,7 @@ public final class JobRemoval {
   public void force(String jobId) {
     jobs.force(jobId);
     logs.removeAll(jobId);
-    // The key of a bad row may be any text, also one that leads to files of others.
+    // The key of an invalid row may be any text, also a path to other jobs' files.
     if (ID.matcher(jobId).matches()) {
       files.remove(JobPaths.directory(jobId));
     }

@@ -108,7 +108,7 @@ public final class JobService implements Service {
         Optional<Job> row = rows.read().filter(KnownValues::areAll);
         if (!row.isPresent()) {
           // Copies of the table differ for a moment: the row may not have reached this node yet.
-          // The reconciler cancels the service of a removed job, and of one whose row is
+          // The reconciler cancels the service of a removed job, and of a job whose row is
           // unreadable. A row with values of a later version waits for a node of that version.
           awaitChange(TICK_MS);
           continue;
@@ -134,11 +134,11 @@ public final class JobService implements Service {
   }
 
   /**
-   * Writes the row that follows from the observation, if {@link RowWrites} says so. If the row of
-   * this node's copy is old, its successor wakes this loop again. So does the change of a topology
-   * for which the transaction has waited.
+   * Writes the row that follows from the observation, if {@link RowWrites} says so. If this node's
+   * copy of the row is old, the arrival of the newer row wakes this loop again. A change of the
+   * topology, for which the transaction has waited, also wakes it.
    *
-   * @return the job as it is now, with what is not stored
+   * @return the job as it is now, including changes that are not stored
    */
   private Job decide(JobTable jobs, ClusterView cluster, Job row, Observation observation) {
     List<JobMachine.Transition> transitions = new ArrayList<>();
@@ -149,7 +149,8 @@ public final class JobService implements Service {
     if (JobMachine.isFinal(observed)
         && !JobMachine.isFinal(row)
         && observed.getAttemptsCount() > 0) {
-      // Before others see that the job is over: callers that wait for it use its models then.
+      // Before the row says that the job is over: a caller that waits for this uses its models
+      // then.
       ExportedModels.of(ignite).settle(observed);
     }
     Job after =

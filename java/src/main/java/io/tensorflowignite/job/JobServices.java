@@ -20,7 +20,7 @@ import org.apache.ignite.services.ServiceDescriptor;
 /**
  * The singletons of jobs in Ignite. A thread that is never joined deploys and cancels them: Ignite
  * holds a lock, which both calls take, while it stops a node and waits for the node's services to
- * end. So the end of a service must not wait for such a call.
+ * end. So the end of a service must not wait for a deployment or a cancellation.
  */
 public final class JobServices implements AutoCloseable {
   private final Ignite ignite;

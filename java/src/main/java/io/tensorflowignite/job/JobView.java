@@ -1,6 +1,6 @@
 package io.tensorflowignite.job;
 
-/** What a node's service answers to other nodes about the jobs that the node serves. */
+/** The calls of other nodes about the jobs that a node serves. */
 public interface JobView {
   /**
    * The jobs as their services observe them now, with the progress of their tasks.

@@ -49,7 +49,7 @@ public final class LogArchive implements AutoCloseable {
   private Future<?> pending;
   private final Loop loop;
 
-  /** The jobs whose output could not be stored, and the moment before which none is tried again. */
+  /** The jobs whose output could not be stored; no new attempt to store it before this moment. */
   private final Map<String, Long> failedAt = new ConcurrentHashMap<>();
 
   public LogArchive(Ignite ignite, JobTable jobs, JobFileStore files) {

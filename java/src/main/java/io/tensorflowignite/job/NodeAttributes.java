@@ -16,12 +16,12 @@ import org.apache.ignite.cluster.ClusterNode;
 public final class NodeAttributes {
   private NodeAttributes() {}
 
-  /** Whether a node has all of these attributes with these values, compared as texts. */
-  public static boolean have(Ignite ignite, Node node, Map<String, String> wanted) {
+  /** Whether a node has all expected attributes with these values, compared as texts. */
+  public static boolean have(Ignite ignite, Node node, Map<String, String> expected) {
     ClusterNode known = ignite.cluster().node(UUID.fromString(node.getId()));
     return known != null
-        && wanted.entrySet().stream()
-            .allMatch(wants -> has(known, wants.getKey(), wants.getValue()));
+        && expected.entrySet().stream()
+            .allMatch(entry -> has(known, entry.getKey(), entry.getValue()));
   }
 
   private static boolean has(ClusterNode node, String name, String value) {

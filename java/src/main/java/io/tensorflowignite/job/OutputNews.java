@@ -177,7 +177,7 @@ public final class OutputNews implements AutoCloseable {
             .forEach(follower -> follower.listener.accept(task));
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // No node of this version sends such a message.
+      // Nodes of this version send only valid messages.
       return;
     }
   }

@@ -121,7 +121,7 @@ public final class Reconciler {
     }
   }
 
-  /** A job whose row is unreadable needs no service: nothing of it can be decided. */
+  /** A job whose row is unreadable needs no service: no decision about it is possible. */
   private static boolean isOver(Job job) {
     return JobMachine.isFinal(job) || job.getState() == JobState.JOB_STATE_UNREADABLE;
   }

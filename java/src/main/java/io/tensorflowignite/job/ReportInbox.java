@@ -169,7 +169,7 @@ public final class ReportInbox {
         confirm(sender, report, job.isWatched());
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // No node of this version sends such a message.
+      // Nodes of this version send only valid messages.
       return;
     }
   }
@@ -208,7 +208,7 @@ public final class ReportInbox {
         job.wake.run();
       }
     } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // No node of this version sends such a message.
+      // Nodes of this version send only valid messages.
       return;
     }
   }

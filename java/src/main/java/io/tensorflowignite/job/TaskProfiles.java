@@ -48,7 +48,7 @@ public final class TaskProfiles {
           try {
             onRequest.accept(TaskProfile.parseFrom((byte[]) message));
           } catch (InvalidProtocolBufferException | ClassCastException e) {
-            // No node of this version sends such a message.
+            // Nodes of this version send only valid messages.
             return true;
           }
           return true;

@@ -40,7 +40,9 @@ public final class ContactRounds implements AutoCloseable {
   /** Slow answers are awaited for a quarter of a lease. */
   private static final int WAITS_IN_A_LEASE = 4;
 
-  /** Silent nodes keep a thread each until their time is over, and the others must not wait. */
+  /**
+   * A call to a silent node keeps a thread until its timeout; calls to other nodes must not wait.
+   */
   private static final int MAX_THREADS = 256;
 
   private static final Duration ERROR_PAUSE = Duration.ofMillis(500);
@@ -163,7 +165,7 @@ public final class ContactRounds implements AutoCloseable {
         });
   }
 
-  /** Compares the nodes; returns whether this node is to call the others now. */
+  /** Compares the nodes; returns whether this node must call the other nodes now. */
   private boolean isCaller() {
     live = nodes.live();
     departures.observe(live);

@@ -15,17 +15,16 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Which nodes have answered, and at which moment they were connected at the earliest. From this
- * follows until when an attempt may run: its lease ends a fixed time after a moment at which a
- * majority of the job's members was connected. The others start no attempt before, see {@code
- * TerminationProof}.
+ * Which nodes have answered, and the earliest moment at which they were connected. The lease of an
+ * attempt follows from this: it ends a fixed time after a moment at which a majority of the job's
+ * members was connected. The other nodes start no attempt before, see {@code TerminationProof}.
  *
- * <p>The moment: a caller calls all nodes in rounds. Call k to this node brings the nodes that
- * answered the round of call k-1, or a later one. That round began after this node had answered
- * call k-2 if call k-1 names this node among those that have answered. So these nodes, the caller
- * and this node were connected at the time of call k-2, or later; the earlier moment is the safe
- * one, however long a message was under way. Calls that have waited for this node, since it stood
- * still, come at once; they do not name it, and prove nothing.
+ * <p>The moment: a caller calls all nodes in rounds. Call k to this node names the nodes that
+ * answered the round of call k-1, or a later round. That round began after this node had answered
+ * call k-2 if call k-1 names this node among the nodes that have answered. So these nodes, the
+ * caller and this node were connected at the time of call k-2, or later. The earlier moment is safe
+ * for any delay of a message. While this node stands still, calls queue, and then arrive together;
+ * they do not name this node, and prove nothing.
  */
 public final class Contacts {
   /** So that not all nodes of a large cluster begin, when the network is cut. */
@@ -108,10 +107,10 @@ public final class Contacts {
   }
 
   /** The time since the last call of any of the callers; the longest one if there was none. */
-  synchronized Duration sinceCallOf(Set<String> wanted) {
+  synchronized Duration sinceCallOf(Set<String> consistentIds) {
     long now = nanos.getAsLong();
     return callers.entrySet().stream()
-        .filter(entry -> wanted.contains(entry.getKey()))
+        .filter(entry -> consistentIds.contains(entry.getKey()))
         .map(entry -> Duration.ofNanos(now - entry.getValue().last.getAsLong()))
         .min(Duration::compareTo)
         .orElse(Duration.ofNanos(Long.MAX_VALUE));

@@ -72,7 +72,7 @@ public final class Departures {
     inOrder.add(nodeId);
   }
 
-  /** Compares the nodes that run the service now with those of the last call. */
+  /** Compares the nodes that run the service now with the nodes of the last call. */
   synchronized void observe(List<Node> live) {
     Map<String, Node> now = new HashMap<>();
     live.forEach(node -> now.put(node.getConsistentId(), node));

@@ -13,9 +13,9 @@ import java.util.stream.Collectors;
 
 /**
  * The nodes that this node last knew, and whether a majority of them is still here, by the same
- * rule as for a job ({@link QuorumRule}). A node that is stopped in order is no longer known. One
- * that is lost stays known until a majority has gone on without it for a minute: Ignite notices one
- * lost node after the other, so that the first of them alone would leave a majority on both sides.
+ * rule as for a job ({@link QuorumRule}). A node that is stopped in order is removed at once. A
+ * lost node is removed after a majority has worked without it for a minute: after a cut, Ignite
+ * reports lost nodes one by one, and if each was removed at once, both sides would have a majority.
  */
 final class KnownNodes {
   private static final Duration SETTLED = Duration.ofMinutes(1);

@@ -15,7 +15,7 @@ public final class Minority {
   /**
    * @param lasting the time since no majority is here
    * @param here the number of nodes that are here
-   * @param missing the other nodes of which a majority is needed
+   * @param missing the missing nodes, which count for the majority too
    */
   public Minority(Duration lasting, int here, List<Node> missing) {
     this.lasting = lasting;

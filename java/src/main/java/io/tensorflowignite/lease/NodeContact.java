@@ -1,9 +1,9 @@
 package io.tensorflowignite.lease;
 
-/** What a node's service answers to other nodes, by Ignite's service grid. */
+/** The calls of other nodes to a node's service, by Ignite's service grid. */
 public interface NodeContact {
   /**
-   * Tells this node who is connected. Its return is the answer by which the caller knows that this
+   * Reports to this node which nodes are connected. The call's return shows the caller that this
    * node is connected too.
    *
    * @param caller the consistent id of the calling node

@@ -11,7 +11,7 @@ import java.util.TreeSet;
 
 /**
  * The nodes that one node knows, by consistent id, with a digest: two nodes that know the same
- * nodes tell each other only which of them were silent.
+ * nodes report to each other only which nodes were silent.
  */
 final class NodeSet {
   static final NodeSet NONE = new NodeSet(Set.of());

@@ -58,7 +58,7 @@ public final class MappedMemory implements AutoCloseable {
    *
    * @param fd the process's file descriptor of the memory
    * @param bytes the number of bytes to map
-   * @param nonce the bytes with which the memory begins, if this is the expected process
+   * @param nonce the first bytes of the memory, if this is the expected process
    */
   public static MappedMemory open(int pid, int fd, long bytes, byte[] nonce) {
     Path path = Paths.get("/proc/" + pid + "/fd/" + fd);
@@ -106,8 +106,8 @@ public final class MappedMemory implements AutoCloseable {
   }
 
   /**
-   * If the owner could shrink the memory, a write to it would end this JVM. Java cannot query
-   * seals, so this method tries what the seal forbids.
+   * Checks that the owner cannot shrink the memory: otherwise a write to it could end this JVM.
+   * Java cannot query seals, so this method tries to shrink the memory.
    */
   private static void requireSealed(int pid, Path path, FileChannel channel) throws IOException {
     long size = channel.size();

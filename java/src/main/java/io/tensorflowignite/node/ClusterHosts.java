@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
 /**
- * Whether a connection comes from a host of this cluster's nodes. Such a host has an address that
- * Ignite has for a node, or that a node publishes for clients; the two may differ.
+ * Whether a connection comes from a host of this cluster's nodes. The host's address is then an
+ * address that Ignite has for a node, or that a node publishes for clients; the two may differ.
  */
 final class ClusterHosts implements Predicate<InetSocketAddress> {
   /** How long resolved names are cached. */

@@ -24,11 +24,11 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
- * This node's row in the node table. A thread compares the row with what the node is: its agent,
- * its loops that have failed or are silent, and its quarantine. It writes the row if they differ,
- * so the row is also mended if a write was lost, or another client has changed it. Every second it
- * observes the loops and the quarantine, which report no changes; it compares the whole row after a
- * change, and every five seconds.
+ * This node's row in the node table. A thread compares the row with the state of the node: its
+ * agent, its loops that have failed or are silent, and its quarantine. It writes the row if they
+ * differ, so it also repairs the row if a write was lost, or another client has changed it. Every
+ * second it observes the loops and the quarantine, which report no changes. It compares the whole
+ * row after a change, and every five seconds.
  */
 final class NodeRow implements AutoCloseable {
   private static final Duration INTERVAL = Duration.ofSeconds(1);

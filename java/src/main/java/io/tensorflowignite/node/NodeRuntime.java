@@ -472,8 +472,8 @@ public final class NodeRuntime implements AutoCloseable {
   }
 
   /**
-   * Waits for the end of the tasks here. On a thread of its own: in a cluster that is cut, a change
-   * of the node's row may wait without an end, and the node must stop all the same.
+   * Waits for the end of the tasks here. This runs on its own thread: in a cut cluster, a change of
+   * the node's row may never end, and the node must stop nevertheless.
    */
   private void leave() {
     Thread leaving = new Thread(this::leaveInOrder, "tensorflow-ignite-leave");

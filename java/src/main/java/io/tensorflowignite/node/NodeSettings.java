@@ -128,7 +128,7 @@ final class NodeSettings {
         ERROR_CODE_INVALID_REQUEST,
         String.format(
             "tensorflow.ignite.%s is '%s'. It is the number %s to %d. Set the system property, or"
-                + " the environment variable %s, of this node to such a number.",
+                + " the environment variable %s, of this node to a number in this range.",
             name, number, meaning, most, variable(name)));
   }
 
@@ -227,7 +227,7 @@ final class NodeSettings {
             String.format(
                 "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
                     + " 0..65535, 0 for any free port%s. Set the system property, or the"
-                    + " environment variable %s, of this node to such a value.",
+                    + " environment variable %s, of this node to a port or a range.",
                 name, ports, needed ? "" : ", or none", variable(name)));
       }
       return new Ports(first, last);

@@ -40,7 +40,7 @@ final class OnMinority {
     return TensorFlowIgniteException.of(
         ERROR_CODE_INVALID_REQUEST,
         "tensorflow.ignite.%s is '%s'. It is %s. Set the system property, or the environment"
-            + " variable %s, of this node to such a value.",
+            + " variable %s, of this node to one of these values.",
         name,
         value,
         rule,

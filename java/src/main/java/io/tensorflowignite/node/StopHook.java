@@ -11,7 +11,7 @@ import org.apache.ignite.lifecycle.LifecycleEventType;
 
 /**
  * An action before Ignite stops this node. When Ignite cancels services, it holds their lock, and
- * nobody decides about jobs whose service is on this node; before that, everything still works.
+ * the services of jobs on this node do not work. Before that, everything still works.
  */
 public final class StopHook implements LifecycleBean, AutoCloseable {
   private final IgniteConfiguration configuration;

@@ -17,7 +17,7 @@ final class ModelChannels implements AutoCloseable {
   /** An answer takes at most this part of the heap, as the requests that wait for a model do. */
   private static final int HEAP_DIVISOR = 16;
 
-  /** Of an answer: what is not a value, such as names and shapes. */
+  /** The parts of an answer that are not values, such as names and shapes. */
   private static final int MAX_FRAME_BYTES = 1 << 20;
 
   private static final long CLOSE_MS = 2_000;

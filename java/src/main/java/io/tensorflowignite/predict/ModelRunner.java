@@ -109,7 +109,7 @@ public final class ModelRunner implements AutoCloseable {
   /**
    * @param agentDirectory the agent's directory, which exists while an agent runs
    * @param inheritedEnvironment further variables that model processes inherit
-   * @param nice the priority of model processes, which is that of tasks
+   * @param nice the priority of model processes, the same as of tasks
    * @param metrics gets the requests, batches and processes of this node
    */
   public ModelRunner(
@@ -226,7 +226,7 @@ public final class ModelRunner implements AutoCloseable {
     if (changes.tryAcquire(idle ? IDLE_TICK_MS : TICK_MS, TimeUnit.MILLISECONDS)) {
       changes.drainPermits();
     }
-    // With a part of the tables, a node would load what is not to be here, and end what is.
+    // With a part of the tables, a node would load other nodes' models, and end its own.
     if (nodes.isWhole() && deployments.isWhole() && states.isWhole()) {
       follow();
     }
@@ -252,7 +252,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     desired.forEach(
         (key, row) -> locals.computeIfAbsent(key, added -> new Local(served(added, row), row)));
-    // Before a copy of files, which may take long: who undeploys a model waits for what is here.
+    // Before a copy of files, which may take long: a caller of undeploy waits for these states.
     loop.part("states of models", this::publish);
     for (Map.Entry<ModelKey, ModelDeployment> one : desired.entrySet()) {
       loop.part(text(one.getKey()), () -> serve(one.getKey(), one.getValue()));
@@ -300,7 +300,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     boolean pauses =
         local.hasFailedCopy && System.nanoTime() - local.copyFailedAt < COPY_PAUSE.toNanos();
-    // An agent removes at its start what it finds in its directory.
+    // An agent removes all files of its directory at its start.
     if (local.isStarted || pauses || !processes.isReady()) {
       return;
     }
@@ -313,7 +313,7 @@ public final class ModelRunner implements AutoCloseable {
       if (hasChanged(row)) {
         return;
       }
-      // Before the start, whose reports may come at once; the end of the agent sets it to false.
+      // Before the start, since reports may come at once; the end of the agent sets it to false.
       local.isStarted = true;
       boolean started =
           processes.start(
@@ -345,7 +345,7 @@ public final class ModelRunner implements AutoCloseable {
     }
   }
 
-  /** Whether the row has changed while other files were copied: the next pass does what it says. */
+  /** Whether the row has changed while other files were copied: the next pass applies it. */
   private boolean hasChanged(ModelDeployment row) {
     return deployments.get(row.getName()).filter(row::equals).isEmpty();
   }
@@ -416,7 +416,7 @@ public final class ModelRunner implements AutoCloseable {
         .ifPresent(
             next -> {
               if (next.getCurrent() != row.getCurrent()) {
-                // First: callers that see the new version find it by the label.
+                // First: a caller that reads the new version finds it by the label.
                 files.label(row.getName(), next.getCurrent());
               }
               deployments.change(row.getName(), stored -> stored.equals(row) ? next : stored);

@@ -42,8 +42,8 @@ import org.apache.ignite.cluster.ClusterNode;
 
 /**
  * Predictions between nodes, by {@link NodePredictions}. A call holds a thread on both nodes until
- * it is answered, so each model has threads of its own here, and a part of those of the other node:
- * a model that hangs costs other models nothing.
+ * it is answered. So each model has its own threads here, and at most a part of the other node's
+ * threads: a model that hangs does not delay other models.
  */
 final class NodeCalls implements AutoCloseable {
   /** For the calls of one model to other nodes. */
@@ -60,8 +60,8 @@ final class NodeCalls implements AutoCloseable {
   private static final Duration MAX_BUSY_PAUSE = Duration.ofMillis(40);
 
   /**
-   * What a call between nodes has beyond the deadline, which the other node keeps: by Ignite's
-   * clock, which may be late, a call of short time would be over before it begins.
+   * The time that a call between nodes has beyond the deadline. The other node keeps the deadline
+   * itself; Ignite's clock, which may be late, would end a short call before it begins.
    */
   private static final long MARGIN_MS = 1_000;
 
@@ -102,8 +102,8 @@ final class NodeCalls implements AutoCloseable {
   }
 
   /**
-   * Runs calls to other nodes on a thread for those of the model. The result is there shortly after
-   * the deadline, though the thread may wait longer for a node that stands still.
+   * Runs a call to other nodes on one of the model's threads. The result is there shortly after the
+   * deadline at the latest, though the thread may wait longer for a node that stands still.
    */
   CompletableFuture<PredictResponse> submit(
       String model, long deadline, Supplier<PredictResponse> call) {
@@ -148,8 +148,8 @@ final class NodeCalls implements AutoCloseable {
   }
 
   /**
-   * The response of the first of some nodes that gives one. Nodes with fewer calls come first: one
-   * that stands still, and has not left the cluster yet, keeps those that it has.
+   * The response of the first node that answers. Nodes with fewer open calls are called first: a
+   * node that stands still, and has not left the cluster yet, keeps its open calls.
    *
    * @param call calls a node with the milliseconds until the deadline
    */
@@ -245,7 +245,7 @@ final class NodeCalls implements AutoCloseable {
       }
       return outcome.getResponse();
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException("another node has answered what is no PredictOutcome", e);
+      throw new IllegalStateException("the answer of another node is no PredictOutcome", e);
     }
   }
 

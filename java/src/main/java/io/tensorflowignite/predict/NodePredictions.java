@@ -1,6 +1,6 @@
 package io.tensorflowignite.predict;
 
-/** What a node's service answers to other nodes about the models that it serves. */
+/** The calls of other nodes about the models that a node serves. */
 public interface NodePredictions {
   /**
    * The outputs of one batch, by a process of this node.

@@ -65,7 +65,7 @@ public final class PlainPredictions {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "The request for the model %.200s has null in place of its inputs. Inputs are a map with"
-              + " a column for each input of the signature. Give such a map.",
+              + " a column for each input of the signature. Give a map.",
           name);
     }
     String model = predictor.pinned(labels.apply(name));
@@ -81,7 +81,7 @@ public final class PlainPredictions {
     if (!given.isEmpty()) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
-          "The model %s has no inputs %s. It takes exactly those of its signature. Remove them.",
+          "The model %s has no inputs %s. It takes exactly its signature's inputs. Remove them.",
           model,
           given.keySet());
     }
@@ -268,7 +268,7 @@ public final class PlainPredictions {
     if (empty >= 0) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
-          "The key at the index %d of %d keys for the cache '%s' is null. No row has such a key."
+          "The key at the index %d of %d keys for the cache '%s' is null. No row has this key."
               + " Leave it out.",
           empty,
           keys.length,
@@ -277,8 +277,8 @@ public final class PlainPredictions {
     if (ignite.cache(cache) == null) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_CACHE_NOT_FOUND,
-          "There is no cache '%s'. Names are those of Ignite's caches. List them: tensorflow-ignite"
-              + " caches",
+          "There is no cache '%s'. A name is the name of an Ignite cache. List them:"
+              + " tensorflow-ignite caches",
           cache);
     }
   }
@@ -287,7 +287,7 @@ public final class PlainPredictions {
     if (timeoutMillis <= 0) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
-          "The timeout is %d ms. It is a number above 0. Give such a number.",
+          "The timeout is %d ms. It is a number above 0. Give a larger number.",
           timeoutMillis);
     }
     return timeoutMillis;

@@ -227,9 +227,9 @@ public final class PlainTensors {
   }
 
   /**
-   * The shape of a row is that of the signature, if it is known. A flat column has all rows one
-   * after the other; in any other one each value of the first axis is a row, so that no number
-   * moves to another row.
+   * A row has the shape of the signature, if it is known. A flat column has all rows one after the
+   * other. In any other column each value of the first axis is a row, so that no number moves to
+   * another row.
    */
   private Tensor build() {
     Tensor.Builder tensor = Tensor.newBuilder().setName(spec.getName()).setDtype(spec.getDtype());

@@ -31,8 +31,8 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.ClusterNode;
 
 /**
- * Predicts one batch with one version of a model by a deadline, on this node or on another one that
- * serves it. Callers are authorized before.
+ * Predicts one batch with one version of a model until a deadline, on this node or on another node
+ * that serves the version. The caller must be authorized before.
  */
 public final class Predictor implements AutoCloseable {
   private static final Pattern REFERENCE =
@@ -138,10 +138,10 @@ public final class Predictor implements AutoCloseable {
     }
   }
 
-  /** Waits for a result; throws what it has failed with. */
+  /** Waits for a result; throws its error. */
   static PredictResponse await(CompletableFuture<PredictResponse> result, long deadline) {
     try {
-      // A process answers a late request itself, with what it has waited for.
+      // A process answers a late request itself, with the reason of the delay.
       long left = Math.max(0, deadline - System.nanoTime()) + TimeUnit.SECONDS.toNanos(1);
       return result.get(left, TimeUnit.NANOSECONDS);
     } catch (ExecutionException | CompletionException e) {
@@ -287,7 +287,7 @@ public final class Predictor implements AutoCloseable {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "'%.200s' names no model. A model is NAME or NAME:VERSION, such as digits and digits:3."
-              + " Use such a name.",
+              + " Use a name of this form.",
           model);
     }
     return reference;

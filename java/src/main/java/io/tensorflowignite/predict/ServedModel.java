@@ -167,7 +167,7 @@ final class ServedModel {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_LIMIT_EXCEEDED,
             "A request of %d rows and %d bytes for the model %s is refused: %d rows wait for it on"
-                + " this node. The largest number of rows that wait is that of the deployment"
+                + " this node. The deployment limits the number of rows that wait"
                 + " (max_waiting_rows), and together they take at most a %dth of the heap. Send"
                 + " fewer requests at a time, or deploy more replicas.",
             rows,
@@ -267,8 +267,8 @@ final class ServedModel {
   }
 
   /**
-   * Sends a batch. Outside of the call that this thread answers, which is that of one request: its
-   * end and its deadline are not those of the others.
+   * Sends a batch outside the context of the call that this thread answers: the end and the
+   * deadline of this call must not end the other requests of the batch.
    */
   private void send(ManagedChannel to, List<Call> batch) {
     Context.ROOT.run(() -> sendInRoot(to, batch));
@@ -295,7 +295,8 @@ final class ServedModel {
           public void onFailure(Throwable error) {
             Status failed = Status.fromThrowable(error);
             if (batch.size() > 1 && isOfOneRequest(failed)) {
-              // Which request it is shows when each is alone; the others are not to fail with it.
+              // Each request is sent alone, to find the failing one: the other requests must not
+              // fail with it.
               synchronized (ServedModel.this) {
                 inProcess += batch.size() - 1;
               }
@@ -345,7 +346,7 @@ final class ServedModel {
     pump();
   }
 
-  /** A process that has not answered in time may be slow, or wait for ever. */
+  /** A process that has not answered in time may be slow, or wait forever. */
   private void ping(ManagedChannel to) {
     synchronized (this) {
       if (isPinged) {
@@ -421,9 +422,9 @@ final class ServedModel {
       case RESOURCE_EXHAUSTED:
         return TensorFlowIgniteException.of(
             ERROR_CODE_LIMIT_EXCEEDED,
-            "The model %s has not enough memory for the request or its answer: %s. Its process has"
-                + " that of the deployment (memory), and an answer at most a %dth of the heap of a"
-                + " node. Send fewer rows at a time, or raise it.",
+            "The model %s has not enough memory for the request or its answer: %s. The deployment"
+                + " limits the memory of its process (memory), and an answer has at most a %dth of"
+                + " the heap of a node. Send fewer rows at a time, or raise the limit.",
             name(),
             text,
             HEAP_DIVISOR);

@@ -12,9 +12,9 @@ import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.configuration.DataRegionConfiguration;
 
 /**
- * The data region of the project's own caches, where every server node has it. A cache stays in the
- * region that it was created in: Ignite has no way to move it, and ends a node that joins without
- * the region of a cache.
+ * The data region of the project's own caches, if every server node has it. A cache stays in its
+ * first region: Ignite cannot move a cache, and ends a node that joins without the region of a
+ * cache.
  */
 public final class OwnRegion {
   /** The region's name in the configurations of nodes. */
@@ -77,8 +77,9 @@ public final class OwnRegion {
   }
 
   /**
-   * The region for a new cache; null: the default region, where a node lacks the other one, or has
-   * only the default one on disk: jobs and files of a cluster with persistence outlive its restart.
+   * The region for a new cache; null: the default region. It is used if a node lacks our region, or
+   * has only the default region on disk: jobs and files of a cluster with persistence survive its
+   * restart.
    */
   private static String forNewCache(Ignite ignite) {
     RegionMetrics metrics = new RegionMetrics(ignite);

@@ -1,8 +1,8 @@
 package io.tensorflowignite.region;
 
 /**
- * What a write is for. A data region keeps a reserve free; the more important a write is, the more
- * of the reserve it may use.
+ * The purpose of a write. A data region keeps a reserve free; a more important write may use more
+ * of the reserve.
  */
 public enum Purpose {
   /** Rows, blocks of files, output: uses nothing of the reserve. */

@@ -9,9 +9,9 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * One data region on all nodes: the bytes in use when they were last measured, and the bytes that
- * this node has written since. A write needs no measurement while it and its predecessors are a
- * small part of what was free: small enough for all nodes to write as much at the same time.
+ * One data region on all nodes: the bytes in use at the last measurement, and the bytes that this
+ * node has written since. A write needs no new measurement while it and the writes since the last
+ * one are a small part of the free bytes: all nodes may write this amount at the same time.
  */
 final class RegionAccounts {
   /** Others write too, so that a measurement is of no use after this time. */

@@ -24,9 +24,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Limits the number of concurrent calls and connections, and the time in which a request of one
  * message must arrive: each call may occupy a thread.
  *
- * <p>A method may have as many calls as the limit leaves free. So calls of one method take at most
- * half of the limit, those of two methods at most two thirds, and other methods are never without
- * calls: watchers of a job do not keep a reader from its rows.
+ * <p>The calls of a method may be at most as many as the limit leaves free. So one method takes at
+ * most half of the limit, two methods take at most two thirds, and calls of other methods remain
+ * possible: watchers of a job do not keep a reader from its rows.
  */
 final class CallLimits extends ServerTransportFilter implements ServerInterceptor, AutoCloseable {
   static final int MAX_CALLS = 3_000;
@@ -90,8 +90,8 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
           limitExceeded(
               String.format(
                   "This node has %,d running calls of %s. All calls together are at most %,d, and"
-                      + " those of one method at most as many as are free. Try again later, or call"
-                      + " another node.",
+                      + " the calls of one method at most as many as the free ones. Try again"
+                      + " later, or call another node.",
                   count(method).get(), method, MAX_CALLS)));
     }
     boolean started = false;

@@ -5,9 +5,9 @@ import java.lang.reflect.Field;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Resets the stream of a call from any thread. A status would not arrive: it is queued behind what
- * the other end does not take or does not send. gRPC has no method for this, and gives calls only a
- * context without {@code cancel}.
+ * Resets the stream of a call from any thread. A status would not arrive: it is queued behind
+ * messages that the other end does not take or send. gRPC has no method for this, and gives calls
+ * only a context without {@code cancel}.
  */
 final class CallReset {
   private static final Field ANCESTOR = ancestor();

@@ -16,9 +16,9 @@ import java.util.List;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * Services of this node for calls from within the process, which pass the same interceptors as
- * calls from outside: another protocol than gRPC needs no authentication and no permissions of its
- * own.
+ * Services of this node for calls from within the process. These calls pass the same interceptors
+ * as calls from outside, so other protocols than gRPC need no authentication and permissions of
+ * their own.
  */
 public final class InProcessApi implements AutoCloseable {
   private final Server server;

@@ -43,7 +43,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   /** A job's specification has at most a million bytes, a piece of code 1 MiB. */
   private static final long REQUEST = 5L << 18;
 
-  /** All requests that running calls have read have at most this part of the heap, in bytes. */
+  /** All requests that running calls have read have at most 1/256 of the heap's size. */
   private static final int HEAP_DIVISOR = 256;
 
   private static final String PUT_BLOCKS = "tensorflow_ignite.v1.FileService/PutBlocks";
@@ -51,15 +51,16 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
   private static final String UPLOAD_CODE = "tensorflow_ignite.v1.NodeApiService/UploadCode";
 
   /**
-   * Incomplete requests have at most this part of the heap: they are in direct memory, of which a
-   * JVM has as much as heap, and a piece of a request keeps the buffer with which it was received.
+   * All incomplete requests together have at most a quarter of the heap's size. They are in direct
+   * memory, whose limit in a JVM is the size of the heap. A piece of a request keeps the whole
+   * buffer in which it was received.
    */
   private static final int DIRECT_DIVISOR = 4;
 
-  /** Batches and blocks leave this part of the limit to other requests. */
+  /** Batches and blocks leave a quarter of the limit to other requests. */
   private static final int SMALL_DIVISOR = 4;
 
-  /** A request of which no such piece has arrived for this time loses its bytes to others. */
+  /** A request loses its bytes to others if no piece of {@link #PIECE} bytes came for this time. */
   private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final int PIECE = 16 << 10;
@@ -106,7 +107,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     return next.startCall(limited.answeredOnce(call), headers);
   }
 
-  /** Resets calls whose requests have stood still, the longest first, until the others fit. */
+  /** Resets calls whose requests are stalled, the longest first, until the other requests fit. */
   private void resetStalled(long limit) {
     long now = clock.getAsLong();
     open.stream()

@@ -25,12 +25,12 @@ import java.util.concurrent.TimeUnit;
  * Limits the memory of the responses that wait for their receivers, of all calls together: gRPC
  * keeps a message until its receiver takes it.
  *
- * <p>A call that sends blocks of files asks first ({@link OpenCall#admit}), and waits without a
- * thread while there is no room; the call goes first whose connection has the least memory, and one
- * connection may have no more than it leaves to the others. Other responses are counted when they
- * are sent. While there is no room, the calls that wait for their receivers longest are reset,
- * those of the connection with the most memory first. So a caller who does not read is not in the
- * way of the others for longer than a second.
+ * <p>A call that sends blocks of files requests memory first ({@link OpenCall#admit}), and waits
+ * without a thread while there is none. The call whose connection has the least memory goes first,
+ * and a connection may have at most the memory that is left to the others. Other responses are
+ * counted when they are sent. While there is no memory, the calls that have waited longest for
+ * their receivers are reset, first on the connection with the most memory. So a caller who does not
+ * read delays others by at most 1 s.
  */
 public final class ResponseMemory implements ServerInterceptor {
   private static final Context.Key<OpenCall> CURRENT = Context.key("tensorflow-ignite-response");
@@ -51,7 +51,7 @@ public final class ResponseMemory implements ServerInterceptor {
   /** Calls with a response that waits, the longest first. */
   private final Set<OpenCall> waiting = new LinkedHashSet<>();
 
-  /** Calls that have asked for memory, in the order of their requests. */
+  /** Calls that have requested memory, in the order of their requests. */
   private final Set<OpenCall> asking = new LinkedHashSet<>();
 
   private long total;
@@ -294,14 +294,18 @@ public final class ResponseMemory implements ServerInterceptor {
   }
 
   /**
-   * A connection may have as much as is left for all others, so that one that has less finds room:
-   * the dynamic thresholds of switches that share a buffer (Choudhury and Hahne, 1998).
+   * A connection may have at most the memory that is left for all others, so that connections with
+   * less memory find some: the dynamic thresholds of switches that share a buffer (Choudhury and
+   * Hahne, 1998).
    */
   private boolean fits(OpenCall call) {
     return call.connection.responseBytes + call.asked <= limit - total;
   }
 
-  /** Whose connection has the least memory, and of these who has asked first; null: nobody asks. */
+  /**
+   * The waiting call whose connection has the least memory, and among equal ones the first request;
+   * null: no call waits.
+   */
   private OpenCall next() {
     OpenCall found = null;
     for (OpenCall call : asking) {

@@ -21,7 +21,9 @@ public final class StreamCallThread {
   /** The longest time of a turn after its first message, while others wait for one. */
   private static final long TURN_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  /** Streams that read what they send, as many as there are threads for large calls. */
+  /**
+   * The number of streams that read the data that they send, equal to the threads for large calls.
+   */
   private static final Semaphore TURNS = new Semaphore(ApiServer.largeThreads(), true);
 
   private final ServerCallStreamObserver<?> call;

@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.Supplier;
 
-/** Adds what a caller of this node has to know, to every answer: a text in a header. */
+/** Adds warnings about this node to every answer: a text in a header. */
 public final class WarningInterceptor implements ServerInterceptor {
   private static final Metadata.Key<byte[]> KEY =
       Metadata.Key.of("tensorflow-ignite-warning-bin", Metadata.BINARY_BYTE_MARSHALLER);

@@ -24,8 +24,8 @@ import java.util.stream.Collectors;
 import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
- * Checks the permissions of the current call's caller; every method asks it first. The rules
- * decide; for a user of Ignite the security plugin must agree; for a task its job decides.
+ * Checks the permissions of the current call's caller; every method calls it first. The rules
+ * decide. For a user of Ignite the security plugin must agree. For a task its job decides.
  */
 public final class Guard {
   /** The name of the service in permissions of Ignite's plugin. */
@@ -77,7 +77,7 @@ public final class Guard {
     requireOf(job, Permission.WATCH, mayWatch(job));
   }
 
-  /** The jobs that the caller may watch, without the others. */
+  /** The jobs that the caller may watch. */
   public List<Job> watchable(Collection<Job> jobs) {
     List<Job> shown = jobs.stream().filter(this::mayWatch).collect(Collectors.toList());
     caller().markAuthorized();
@@ -125,7 +125,7 @@ public final class Guard {
     require(Permission.READ, cache, CACHE_READ, cache);
   }
 
-  /** The caches that the caller may read, without the others. */
+  /** The caches that the caller may read. */
   public List<String> readable(Collection<String> caches) {
     Caller caller = caller();
     List<String> shown =
@@ -159,7 +159,7 @@ public final class Guard {
   }
 
   /**
-   * Permission to see that a directory exists, on the path to files that the caller may read.
+   * Permission to learn that a directory exists, on the path to files that the caller may read.
    *
    * @return whether the caller may also read the file or directory
    */
@@ -247,7 +247,7 @@ public final class Guard {
     require(Permission.DEPLOY, model, SERVICE_DEPLOY, SERVICE);
   }
 
-  /** The models that the caller may call, without the others. */
+  /** The models that the caller may call. */
   public List<String> callable(Collection<String> models) {
     Caller caller = caller();
     List<String> shown =

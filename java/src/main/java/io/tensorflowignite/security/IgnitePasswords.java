@@ -111,8 +111,8 @@ final class IgnitePasswords {
             .orElseThrow(
                 () ->
                     unauthenticated(
-                        "The user name or the password is wrong. They are those of the Ignite"
-                            + " cluster. Give the name and the password of such a user."));
+                        "The user name or the password is wrong. Users are the users of the Ignite"
+                            + " cluster. Give the name and the password of one of them."));
       } finally {
         slots.release();
       }

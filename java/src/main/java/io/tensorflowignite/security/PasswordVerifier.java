@@ -17,7 +17,7 @@ interface PasswordVerifier {
   /**
    * The user; empty: there is no such user, or the password is wrong.
    *
-   * @throws RuntimeException when the password could not be verified; callers may see its text
+   * @throws RuntimeException when the password could not be verified; callers may get its text
    */
   Optional<IgniteSecurityAccess.User> authenticate(
       String user, String password, InetSocketAddress peer, Certificate... certificates);

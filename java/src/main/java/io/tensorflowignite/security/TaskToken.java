@@ -14,9 +14,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The token with which a task authenticates: {@code
- * task.JOB.ATTEMPT.ROLE.INDEX.INCARNATION.SECRET}. The task's node creates it and gives it only to
- * the task; all others have only its digest.
+ * The credentials of a task: {@code task.JOB.ATTEMPT.ROLE.INDEX.INCARNATION.SECRET}. The task's
+ * node creates it and gives it only to the task; all others have only its digest.
  */
 public final class TaskToken {
   private static final String BEGINNING = "task.";

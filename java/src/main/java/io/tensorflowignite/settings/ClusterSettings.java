@@ -25,7 +25,7 @@ public final class ClusterSettings implements Serializable {
   /** After this time without a heartbeat of its node, an agent kills its tasks. */
   public final Duration leaseTimeout;
 
-  /** How long a job waits for a placement with which it can start; the default for jobs. */
+  /** How long a job waits for enough room on the nodes to start; the default for jobs. */
   public final Duration waitTimeout;
 
   /** How long the primary partitions must stay unchanged before tasks follow them. */

@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalInt;
 
-/** The limits with which jobs are admitted from the queue. */
+/** The limits of the admission of jobs from the queue. */
 public final class QueueSettings implements Serializable {
   private static final long serialVersionUID = 1L;
 

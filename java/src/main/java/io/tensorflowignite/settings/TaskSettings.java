@@ -84,7 +84,7 @@ public final class TaskSettings implements Serializable {
   }
 
   /**
-   * @param nice that of the node, which may have one of its own
+   * @param nice this node's nice value; overrides the cluster's
    */
   public void addTo(StartTaskRequest.Builder request, int nice) {
     request.setLimits(limits()).addAllInheritedEnv(environment).setNice(nice);

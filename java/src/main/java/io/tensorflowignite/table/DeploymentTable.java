@@ -23,7 +23,7 @@ public final class DeploymentTable implements AutoCloseable {
     this.copy = new LocalCopy<>(rows, DeploymentTable::read, key -> listener.run());
   }
 
-  /** Whether this node has all rows; a node that has joined gets them from the others. */
+  /** Whether this node has all rows; after its join, a node receives them from other nodes. */
   public boolean isWhole() {
     return copy.isWhole();
   }

@@ -21,7 +21,7 @@ public final class FenceTable {
     return read(jobId, rows.get(jobId));
   }
 
-  /** What the fence of a job must be; empty: it has no attempt yet. */
+  /** The value that the fence of a job must have; empty: the job has no attempt yet. */
   public static Optional<JobFence> of(Job job) {
     if (job.getAttemptsCount() == 0) {
       return Optional.empty();

@@ -87,9 +87,9 @@ public final class JobHistory {
   }
 
   /**
-   * The newest attempts of a job before those that it has, oldest first.
+   * The newest attempts of a job before the attempts in its row, oldest first.
    *
-   * @param bytes no further attempt is read when those that were read have this size
+   * @param bytes no further attempt is read when the attempts that were read have this size
    * @param count largest number of attempts
    */
   public List<EndedAttempt> before(Job job, long bytes, int count) {
@@ -152,7 +152,7 @@ public final class JobHistory {
     rows.cache().remove(job.getId());
   }
 
-  /** Removes all rows of a job whose attempts are not known; reads the whole table for that. */
+  /** Removes all rows of a job whose attempts are not known; this reads the whole table. */
   void removeAll(String jobId) {
     try (QueryCursor<Cache.Entry<Object, Object>> entries = rows.cache().query(new ScanQuery<>())) {
       for (Cache.Entry<Object, Object> entry : entries) {

@@ -75,7 +75,7 @@ public final class JobSummary {
             .setCause(shortened(attempt.getCause()))
             .setLastStep(attempt.getLastStep())
             .setResumedFromStep(attempt.getResumedFromStep());
-    // The other tasks of a job with a client process are servers, which count no steps.
+    // In a job with a client process, all other tasks are servers, which count no steps.
     boolean hasClient =
         attempt.getTasksList().stream().anyMatch(task -> task.getRole() == ROLE_CLIENT);
     attempt.getTasksList().stream()

@@ -36,15 +36,15 @@ public final class JobTable {
 
   /**
    * A job with its newest attempt; in state UNREADABLE, with the reason as its cause, if its row
-   * cannot be read. Of a job that is over, and whose row of the history is lost: its summary.
+   * cannot be read. If a job is over, and its row of the history is lost, this is its summary.
    */
   public Optional<Job> get(String id) {
     return row(id).or(() -> finished(id)).or(() -> whileItMoves(id));
   }
 
   /**
-   * A job that moves to the history just now may be in neither table, or another node may see its
-   * summary before its row of the history: the locks wait for the end of that transaction.
+   * A job that is being moved to the history may be in neither table, or another node may read its
+   * summary before its row of the history: the locks wait for the end of this transaction.
    */
   private Optional<Job> whileItMoves(String id) {
     try (Transaction tx = rows.begin()) {
@@ -202,7 +202,7 @@ public final class JobTable {
     history.remove(job);
   }
 
-  /** Removes the rows of a job whose row is readable or not, and the job's fence. */
+  /** Removes the rows of a job, also if they are unreadable, and the job's fence. */
   public void force(String id) {
     remove(id);
     history.removeAll(id);

@@ -81,7 +81,7 @@ final class LocalCopy<R> implements AutoCloseable {
     return known == null ? null : known.row;
   }
 
-  /** Whether it has all rows; a node that has joined gets them from the others, for a while. */
+  /** Whether it has all rows; after its join, a node receives them from other nodes for a while. */
   boolean isWhole() {
     return rows.areWhole();
   }

@@ -59,8 +59,8 @@ public final class LogTable {
   }
 
   /**
-   * The chunks in order among the 32 from the chunk with number `sequence`. One that is missing
-   * before another is lost or removed. An unreadable chunk is a gap.
+   * The chunks, in order, of the 32 numbers from {@code sequence} on. A missing chunk before
+   * another chunk is lost or removed. An unreadable chunk is a gap.
    */
   List<LogChunk> read(TaskKey task, long sequence) {
     Map<Object, Long> numbers = new LinkedHashMap<>();
@@ -71,7 +71,8 @@ public final class LogTable {
     long last = found.keySet().stream().mapToLong(numbers::get).max().orElse(sequence - 1);
     numbers.values().removeIf(number -> number > last);
     if (found.size() < numbers.size()) {
-      // Nodes answer one after the other: an earlier chunk may have been stored after one's answer.
+      // Nodes answer one after the other: an earlier chunk may have been stored after a node's
+      // answer.
       found.putAll(cache.getAll(Sets.difference(numbers.keySet(), Set.copyOf(found.keySet()))));
     }
     numbers.keySet().retainAll(found.keySet());
@@ -127,7 +128,7 @@ public final class LogTable {
 
   /** Removes the chunks from number first (inclusive) up to a new start (exclusive). */
   public void removeOldest(TaskKey task, long first, long start) {
-    // The start is written before, so that a reader of a missing chunk knows where to go on.
+    // The start is written before, so that a reader of a missing chunk knows the next position.
     byte[] row = LogChunk.newBuilder().setSequence(start).build().toByteArray();
     replicated.put(Purpose.DECISION, key(task, START), row, "the start of an output");
     Set<Object> keys = new TreeSet<>();
@@ -184,8 +185,8 @@ public final class LogTable {
   }
 
   /**
-   * Removes all output of a job whose tasks are not known; reads the whole cache for that. Starts
-   * and gaps go with the job's reports.
+   * Removes all output of a job whose tasks are not known; this reads the whole cache. Starts and
+   * gaps are removed with the job's reports.
    */
   public void removeAll(String jobId) {
     try (QueryCursor<Cache.Entry<Object, Object>> entries = cache.query(new ScanQuery<>())) {

@@ -9,7 +9,7 @@ import java.util.TreeSet;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.transactions.Transaction;
 
-/** The partitions that caches have lost, and whose loss nobody has accepted, on every node. */
+/** The partitions that caches have lost, until a user accepts the loss; on every node. */
 public final class LossTable {
   private final Rows rows;
 

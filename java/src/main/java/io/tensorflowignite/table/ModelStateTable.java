@@ -34,7 +34,7 @@ public final class ModelStateTable implements AutoCloseable {
         "the states of a node's models");
   }
 
-  /** Whether this node has all rows; a node that has joined gets them from the others. */
+  /** Whether this node has all rows; after its join, a node receives them from other nodes. */
   public boolean isWhole() {
     return copy.isWhole();
   }

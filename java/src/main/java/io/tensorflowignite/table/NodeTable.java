@@ -65,14 +65,14 @@ public final class NodeTable implements AutoCloseable {
     return all;
   }
 
-  /** Whether this node has all rows; a node that has joined gets them from the others. */
+  /** Whether this node has all rows; after its join, a node receives them from other nodes. */
   public boolean isWhole() {
     return rows.areWhole();
   }
 
   /**
-   * Whether a node is the first that joined, among the nodes that run the service now. A node that
-   * has not all rows knows no older ones, and is not it.
+   * Whether a node is the oldest of the nodes that run the service now. A node that has not all
+   * rows may not know older nodes, so it is not the oldest.
    */
   public boolean isOldest(String nodeId) {
     return isWhole()

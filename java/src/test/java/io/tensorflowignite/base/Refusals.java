@@ -7,7 +7,7 @@ import static org.junit.Assert.assertTrue;
 import io.tensorflowignite.v1.ErrorCode;
 import org.junit.function.ThrowingRunnable;
 
-/** Requires that a call is refused, and what its caller is told. */
+/** Requires that a call is refused, with an expected error. */
 public final class Refusals {
   private Refusals() {}
 

@@ -41,13 +41,13 @@ public final class KeySelection {
       problem =
           String.format(
               "by hashes of keys from %d to %d; a range has at least one hash, from 0 to %d;"
-                  + " choose such a range",
+                  + " choose a range within these",
               keys.getBegin(), keys.getEnd(), HASHES);
     } else if (command.hasReplay() && !(share > 0 && share < 1)) {
       problem =
           String.format(
               "with a share of %s of rows that have not changed; the share is above 0 and below"
-                  + " 1; choose such a share",
+                  + " 1; choose a share between these",
               share);
     }
     if (problem != null) {
@@ -75,7 +75,7 @@ public final class KeySelection {
   }
 
   /**
-   * The part of the rows that have not changed with which they make up the requested share.
+   * The part of the unchanged rows to read, so that they are the requested share of all rows read.
    *
    * @param changed the number of rows of changed keys that the command reads
    * @param rows the number of all rows of the same partitions

@@ -1,2 +1,2 @@
-/** What has changed in a cache since a reader has read it: the keys, noticed on their owners. */
+/** The changes of a cache since a read of it: the changed keys, which their owners note. */
 package io.tensorflowignite.data.change;

@@ -25,7 +25,9 @@ public final class Batch implements AutoCloseable {
     return columns;
   }
 
-  /** The buffers of all columns, depth-first: a column's own ones, then those of its children. */
+  /**
+   * The buffers of all columns, depth-first: a column's own buffers, then its children's buffers.
+   */
   public List<ArrowBuf> buffers() {
     List<ArrowBuf> buffers = new ArrayList<>();
     columns.forEach(column -> addBuffers(column, buffers));

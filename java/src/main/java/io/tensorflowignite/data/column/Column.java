@@ -55,12 +55,12 @@ public abstract class Column {
   }
 
   /**
-   * Removes the values from an index on, with those of the children, if later values would not
+   * Removes the values from an index on, also from the children, if later values would not
    * overwrite them.
    */
   public void truncateValues(int from) {}
 
-  /** Frees the buffers, with those of the children. */
+  /** Frees the buffers of this column and of its children. */
   public abstract void free();
 
   public List<ColumnData> takeChildren() {

@@ -3,8 +3,8 @@ package io.tensorflowignite.data.column;
 import java.math.BigDecimal;
 
 /**
- * Decimals as texts without an exponent. A few bytes such as 1E999999999 are a decimal that takes
- * gigabytes as soon as somebody writes it out, or adds another number to it.
+ * Decimals as texts without an exponent. A short text such as 1E999999999 is a decimal that takes
+ * gigabytes when it is written without an exponent, or added to another number.
  */
 public final class DecimalText {
   /** The digits of the longest decimal, zeros included. */

@@ -62,7 +62,7 @@ public enum ElementType {
       (from, at) -> from.getDouble(at),
       (to, array) -> to.asDoubleBuffer().put((double[]) array),
       (from, length) -> filled(new double[length], from.asDoubleBuffer()::get)),
-  /** A single value is stored in a wider class, so that SQL sees its number; an array as bytes. */
+  /** A single value is stored in a wider class, so that SQL has its number; an array as bytes. */
   UINT8(
       new ArrowType.Int(8, false),
       Short.class,

@@ -17,8 +17,8 @@ import org.apache.arrow.vector.types.TimeUnit;
 /**
  * Converts Ignite's dates and times to Arrow's numbers and back. java.util.Date and Timestamp are
  * instants; java.sql's Date and Time are the day and the time of day in this JVM's time zone, as in
- * SQL. Before 15 October 1582 java.sql's classes have the days of the Julian calendar, which SQL
- * shows, and Arrow those of the Gregorian one: a day keeps its year, month and day of the month.
+ * SQL. Before 15 October 1582 java.sql's classes, and so SQL, use the Julian calendar, and Arrow
+ * the Gregorian calendar: the conversion keeps year, month and day of the month.
  */
 public final class Temporals {
   private static final long DAY_MILLIS = 86_400_000;
@@ -135,7 +135,7 @@ public final class Temporals {
     return new MismatchException(
         "is "
             + day
-            + ", a day that only the Julian calendar has; Arrow has those of the Gregorian"
+            + ", a day that only the Julian calendar has; Arrow has the days of the Gregorian"
             + " calendar");
   }
 

@@ -172,7 +172,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     }
   }
 
-  /** The command with the name of a cache where {@code like} has that of its SQL table. */
+  /** The command; an SQL table that {@code like} names is replaced by the name of its cache. */
   private LoadCommand withCacheName(LoadCommand command) {
     return command.getLike().isEmpty()
         ? command
@@ -277,8 +277,8 @@ public final class DataFlightProducer extends NoOpFlightProducer {
   }
 
   /**
-   * The command of a descriptor. A path stands for a cache's name; a client that knows only Flight
-   * cannot say what becomes of nulls, and Arrow has nulls.
+   * The command of a descriptor. A path is a cache's name. A client that knows only Flight cannot
+   * give options for nulls; it gets nulls, which Arrow has.
    */
   private static ReadCommand readCommand(FlightDescriptor descriptor) {
     if (descriptor.isCommand()) {

@@ -27,8 +27,8 @@ import org.apache.ignite.cache.query.ScanQuery;
 import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
- * The cache with which the rows of a load are co-located: equal keys are in the same partition of
- * the same node. So the keys must be of its type, as they are there, byte by byte.
+ * The cache to which the rows of a load are co-located: equal keys are in the same partition of the
+ * same node. So the keys must have the type of that cache's keys, and equal keys the same bytes.
  */
 final class CoLocation {
   /** Of a key: the number of the orders of its fields grows fast. */
@@ -54,7 +54,7 @@ final class CoLocation {
         : Optional.of(new CoLocation(ignite, new CacheLookup(ignite).binary(name)));
   }
 
-  /** The column by which SQL names the keys of the cache, if they are no objects; empty: none. */
+  /** The name of the keys of the cache in SQL, if they are no objects; empty: none. */
   Optional<String> keyName() {
     return entity().map(QueryEntity::getKeyFieldName);
   }
@@ -131,7 +131,7 @@ final class CoLocation {
     return built.build().equals(sample);
   }
 
-  /** Throws unless the rows of an existing cache are where those of this one are. */
+  /** Throws unless an existing cache has its rows on the same nodes as this cache. */
   void requireSame(IgniteCache<Object, Object> existing) {
     CacheConfiguration<Object, Object> other = configuration(existing);
     Map<String, List<String>> differing = new TreeMap<>();
@@ -159,7 +159,7 @@ final class CoLocation {
     if (!differing.isEmpty()) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_ROW_MISMATCH,
-          "the rows of cache %s are not where those of cache %s are: these differ: %s. Both need"
+          "the caches %s and %s have their rows on different nodes: these differ: %s. Both need"
               + " the same keys, affinity and nodes, so that equal keys are on the"
               + " same node. Choose the name of a cache that does not exist, which is made so",
           existing.getName(),

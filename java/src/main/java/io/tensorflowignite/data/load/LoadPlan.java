@@ -29,7 +29,7 @@ import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
 
-/** A validated LoadCommand and schema of its batches: the key's columns, and the others' types. */
+/** A validated LoadCommand and schema of its batches: key columns, and the types of all columns. */
 final class LoadPlan {
   private static final int MAX_PARTITIONS = 65_000;
   private static final int MAX_NAME_BYTES = 200;
@@ -137,7 +137,7 @@ final class LoadPlan {
     return fields;
   }
 
-  /** All columns, those of the key first. */
+  /** All columns, key columns first. */
   List<Field> columns() {
     List<Field> columns = new ArrayList<>(key.fields());
     columns.addAll(fields);

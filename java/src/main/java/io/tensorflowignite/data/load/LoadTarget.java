@@ -292,8 +292,8 @@ final class LoadTarget {
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
         .filter(column -> given.contains(column.name()) || !mayBeMissing.contains(column.name()))
-        // A load that creates a cache stores its schema afterwards. Until then the columns are
-        // those of SQL, and one of them is the key.
+        // A load that creates a cache stores its schema afterwards. Until then the cache has SQL's
+        // columns, and one of them is the key.
         .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
         .forEach(column -> ofCache.add(describe(schema, column)));
     // The fields of key objects are columns, too.
@@ -372,7 +372,7 @@ final class LoadTarget {
     return entity;
   }
 
-  /** The column by which SQL names keys that are no objects; empty: it has none but _key. */
+  /** The name of the key in SQL, if keys are no objects; empty: SQL has only _key. */
   private static Optional<String> keyName(LoadPlan plan, Optional<CoLocation> like) {
     if (like.isPresent()) {
       // A column of the rows may have that name.

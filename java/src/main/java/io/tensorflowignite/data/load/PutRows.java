@@ -3,8 +3,8 @@ package io.tensorflowignite.data.load;
 import org.apache.ignite.IgniteCache;
 
 /**
- * Puts each row by an operation of its own, as a transactional cache needs: there, an operation of
- * several rows waits for the locks of all.
+ * Puts each row in an operation of its own. A transactional cache needs this: an operation on
+ * several rows waits for the locks of all rows.
  */
 final class PutRows implements ChunkWriter {
   private final IgniteCache<Object, Object> cache;

@@ -97,7 +97,7 @@ final class RowWriter {
         started.add(executor.submit(() -> add(batch, from, to)));
       }
     } finally {
-      // Also when the JVM cannot start a thread: the others read from the batch.
+      // Also when the JVM cannot start a thread: the other threads read from the batch.
       for (Future<?> part : started) {
         RuntimeException next = errorOf(part);
         error = error == null ? next : error;

@@ -23,8 +23,8 @@ import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * The partitions that caches have lost and nobody has accepted: those in the table of losses, those
- * that this node has just found, and those that Ignite itself remembers.
+ * The partitions that caches have lost and no user has accepted: from the table of losses, from
+ * this node's latest observation, and from Ignite itself.
  */
 public final class CacheLosses {
   private final Ignite ignite;

@@ -16,13 +16,13 @@ final class LossRule {
   private LossRule() {}
 
   /**
-   * @param before by node, the partitions of which it had complete copies before nodes left; exact
-   *     for this node, and some seconds old for the others
-   * @param after the same afterwards, without the nodes that have left; exact
+   * @param before by node, its partitions with complete copies before nodes left; exact for this
+   *     node, and some seconds old for other nodes
+   * @param after the same after nodes left, without these nodes; exact
    * @param self this node
-   * @param observers the nodes that apply this rule too. Each answers for the partitions that it
-   *     has itself, since it knows its own copies best
-   * @return the lost partitions for which this node answers
+   * @param observers the nodes that apply this rule too. Each decides about its own partitions,
+   *     since it knows its own copies best
+   * @return the lost partitions about which this node decides
    */
   static BitSet lost(
       Map<UUID, BitSet> before,

@@ -112,7 +112,7 @@ public final class BatchWriter implements AutoCloseable {
       Object key, CacheColumn column, MismatchException mismatch) {
     return TensorFlowIgniteException.of(
         ERROR_CODE_ROW_MISMATCH,
-        "cache %s, key %s: column %s%s %s; every row must fit the schema with which it is read"
+        "cache %s, key %s: column %s%s %s; every row must fit the schema of the request"
             + " (%s), without nulls unless nulls= allows them; change the row, read other columns"
             + " (columns=[...]), fill or mark nulls (nulls=\"default\" or \"mask\"), or skip such"
             + " rows (on_mismatch=\"skip\")",

@@ -14,9 +14,9 @@ public final class OwnershipCheck {
   private final List<Integer> moved = new ArrayList<>();
 
   /**
-   * @param owners those of the cache that is read, and of others that are read with it
-   * @param follow the reader reads moved partitions from their new owners; otherwise a moved
-   *     partition is an error
+   * @param owners the owners of the cache that is read, and of each cache that is read with it
+   * @param follow whether the reader reads moved partitions from their new owners; otherwise a
+   *     moved partition is an error
    */
   public OwnershipCheck(List<PartitionOwners> owners, boolean follow) {
     this.owners = List.copyOf(owners);

@@ -139,15 +139,16 @@ public final class PartitionOwners {
         ERROR_CODE_PARTITION_NOT_LOCAL,
         String.format(
             "partition %d of the REPLICATED cache %s is not on node %s yet; a SELECT needs all rows"
-                + " of such a cache on each node; try again when the cluster has rebalanced, or"
-                + " create the cache without a node filter",
+                + " of a REPLICATED cache on each node; try again when the cluster has rebalanced,"
+                + " or create the cache without a node filter",
             partition, cache, localNode),
         cause);
   }
 
   /**
-   * Requires that partitions of this cache have the owners of those of a co-located one. While the
-   * cluster rebalances they may differ: this waits for at most {@value #NEW_OWNERS_SECONDS} s.
+   * Requires that partitions of this cache have the same owners as the partitions of a co-located
+   * cache. While the cluster rebalances, the owners may differ: this waits for at most {@value
+   * #NEW_OWNERS_SECONDS} s.
    */
   public void requireSame(PartitionOwners other, List<Integer> partitions) {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(NEW_OWNERS_SECONDS);
@@ -164,7 +165,7 @@ public final class PartitionOwners {
       if (System.nanoTime() > deadline) {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_PARTITION_NOT_LOCAL,
-            "partition %d of cache %s is on another node than that of cache %s; a SELECT over both"
+            "partition %d of cache %s is on another node than in cache %s; a SELECT over both"
                 + " is answered by the owner of both, and a request waits %d s for that; try again"
                 + " when the cluster has rebalanced",
             different.get(),

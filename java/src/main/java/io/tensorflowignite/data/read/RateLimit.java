@@ -3,8 +3,8 @@ package io.tensorflowignite.data.read;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The times at which rows may be sent such that they keep a rate: each amount takes its time, and
- * the next one begins after that. Without a clock. Thread-safe.
+ * The times at which rows may be sent to keep a rate: each batch takes its time at this rate, and
+ * the next batch begins after that. Reads no clock. Thread-safe.
  */
 final class RateLimit {
   private static final double SECOND = TimeUnit.SECONDS.toNanos(1);

@@ -13,11 +13,13 @@ import java.util.function.LongToDoubleFunction;
 import org.apache.ignite.Ignite;
 
 /**
- * The paces of this node's streams: all of them yield to the application's work, share the limit of
- * the node, and those of one group share the limit of the group. Thread-safe.
+ * The paces of this node's streams. All streams yield to the application's work and share the limit
+ * of the node. The streams of one group also share the limit of the group. Thread-safe.
  */
 public final class ReadPaces {
-  /** A group without streams is forgotten after this time, whatever its rows still have to wait. */
+  /**
+   * A group without streams is removed after this time, even if its next rows would have to wait.
+   */
   private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private final LongToDoubleFunction share;
@@ -65,7 +67,7 @@ public final class ReadPaces {
     }
   }
 
-  /** Number of the groups whose rows have not taken their time yet. */
+  /** Number of the groups whose next rows have to wait. */
   synchronized int groups() {
     // The next epoch of a reader belongs to the same group, and begins after the end of this one.
     long now = System.nanoTime();

@@ -6,7 +6,7 @@ import java.util.List;
 /** Reads primary partitions of this node, and sends their rows in batches. */
 public interface RowReader {
   /**
-   * Returns when all rows are sent, except those of moved partitions, or the reader has left.
+   * Returns when all rows of the partitions that have not moved are sent, or the reader has left.
    *
    * @param pace gets a call after each row
    */

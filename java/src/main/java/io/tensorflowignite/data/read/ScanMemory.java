@@ -11,7 +11,7 @@ public final class ScanMemory extends HeapBudget {
   /** Open scans may hold this fraction of the heap. */
   private static final int HEAP_DIVISOR = 4;
 
-  /** Number of rows whose size is looked at for an estimate. */
+  /** Number of rows whose sizes are measured for an estimate. */
   private static final int SAMPLE = 4;
 
   public ScanMemory() {

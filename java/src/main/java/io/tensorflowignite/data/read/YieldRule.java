@@ -3,16 +3,16 @@ package io.tensorflowignite.data.read;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Which share of a processor each stream may use, from observations of the node's other work. The
- * whole one while the node has no such work, or while its threads get a processor at once. When
- * they have to wait, the share falls quickly, to a tenth at least, and it rises slowly: the share
- * at which it stays is that with about one late thread in seventy. Without a clock. Thread-safe.
+ * The share of a processor that each stream may use, from observations of the node's other work. It
+ * is 1 while the node has no other work, or while the threads of this work get a processor at once.
+ * While these threads wait, the share falls quickly, to 0.1 at least; otherwise it rises slowly. It
+ * settles where about one thread in seventy is late. Reads no clock. Thread-safe.
  */
 final class YieldRule {
-  /** Training always goes on. */
+  /** Training never stops. */
   static final double LEAST_SHARE = 0.1;
 
-  /** A node with less work than this for others is idle: its own tables are written sometimes. */
+  /** A node with less other work is idle: the service itself sometimes writes its tables. */
   static final double IDLE_OPERATIONS_PER_SECOND = 50;
 
   /** A thread that waits longer for its processor is late. */
@@ -38,8 +38,8 @@ final class YieldRule {
    * One observation.
    *
    * @param now in nanoseconds, of a monotonic clock
-   * @param operations number of operations of others that the node has completed since its start
-   * @param waitNanos the time that a thread for such an operation waited for a processor
+   * @param operations number of other operations that the node has completed since its start
+   * @param waitNanos the time that a thread of other operations waited for a processor
    */
   synchronized void observe(long now, long operations, long waitNanos) {
     if (!observed) {

@@ -57,7 +57,7 @@ public final class CacheColumn {
     return name;
   }
 
-  /** Whether the Arrow type and those of all its children are known. */
+  /** Whether the Arrow types of the column and of all its children are known. */
   public boolean isKnown() {
     return isKnown(field);
   }

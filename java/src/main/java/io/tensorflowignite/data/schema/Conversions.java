@@ -12,7 +12,7 @@ import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 
-/** The Arrow types to which a stored value can be converted: see the table in ColumnTypes. */
+/** Which Arrow types a stored value can be converted to: see the table in ColumnTypes. */
 final class Conversions {
   private Conversions() {}
 

@@ -36,7 +36,7 @@ final class InferredType {
   }
 
   /**
-   * @throws MismatchException the value's type cannot be read, or differs from that of earlier
+   * @throws MismatchException the value's type cannot be read, or differs from the type of earlier
    *     values
    */
   void observe(Object value) throws MismatchException {

@@ -22,7 +22,7 @@ import org.apache.ignite.cache.query.ScanQuery;
 
 /**
  * Samples rows of a cache for types that no metadata contain: rows of this node, and if they are
- * few also rows of the others, so that every node infers the same types.
+ * few also rows of other nodes, so that every node infers the same types.
  */
 final class RowSampler {
   static final int MAX_ROWS = 1_000;

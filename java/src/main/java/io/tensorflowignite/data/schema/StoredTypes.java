@@ -18,7 +18,9 @@ import org.apache.arrow.vector.types.pojo.Field;
 
 /** How Ignite stores the values of an Arrow type: the half of the table of types for loads. */
 public final class StoredTypes {
-  /** Classes whose arrays Ignite stores as arrays of the class; those of others are Object[]. */
+  /**
+   * Classes whose arrays Ignite stores as arrays of the class; it stores other arrays as Object[].
+   */
   private static final Set<Class<?>> WITH_ARRAYS =
       Set.of(String.class, UUID.class, BigDecimal.class, Timestamp.class, Date.class, Time.class);
 

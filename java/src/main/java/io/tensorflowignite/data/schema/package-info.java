@@ -1,2 +1,2 @@
-/** What the columns of a cache are: the one table of types, and where a schema is learned from. */
+/** The columns of a cache: the table of types, and the sources of a schema. */
 package io.tensorflowignite.data.schema;

@@ -9,8 +9,8 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.util.MemoryUtil;
 
 /**
- * Lays the buffers of one batch out in its segment. Most buffers were written there; the others are
- * copied in.
+ * Lays the buffers of one batch out in its segment. Most buffers were written there; the other
+ * buffers are copied into it.
  */
 final class SegmentLayout {
   private final List<ArrowBuf> buffers;

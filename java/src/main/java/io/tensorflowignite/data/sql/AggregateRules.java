@@ -44,7 +44,7 @@ final class AggregateRules implements Clause {
     if (groups != null && expression.getClass() == Column.class) {
       throw refused(
           expression,
-          "a group is one row, so its columns are those of GROUP BY and aggregates; add "
+          "a group is one row, so its columns are columns of GROUP BY or aggregates; add "
               + expression
               + " to GROUP BY, or write MIN("
               + expression

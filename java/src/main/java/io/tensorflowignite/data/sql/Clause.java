@@ -3,7 +3,7 @@ package io.tensorflowignite.data.sql;
 import java.util.Optional;
 import net.sf.jsqlparser.expression.Expression;
 
-/** What a clause of a SELECT allows beside expressions over one row. */
+/** The expressions that a clause of a SELECT allows beside expressions over one row. */
 interface Clause {
   /** Nothing else. */
   Clause ROWS = (expression, rules) -> Optional.empty();

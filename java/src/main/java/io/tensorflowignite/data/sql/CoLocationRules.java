@@ -28,10 +28,11 @@ final class CoLocationRules {
   }
 
   /**
-   * Throws unless all rows of a table that meet a condition are where the cache's row is.
+   * Throws unless, for each row of the cache, all rows of a table that meet a condition are on the
+   * same node as this row.
    *
-   * @param condition that of the join or subquery; null: none
-   * @param clause where the equality of the affinity keys must be written, for errors
+   * @param condition the condition of the join or subquery; null: none
+   * @param clause the clause in which the equality of the affinity keys must be, for errors
    */
   void require(Source source, Expression condition, String clause) {
     List<EqualsTo> equalities = Conjunction.equalities(condition);
@@ -46,7 +47,7 @@ final class CoLocationRules {
             text + " reads " + table + ", which is REPLICATED, but not to all nodes of " + main,
             "each owner needs all rows of a REPLICATED table; create its cache "
                 + table.cache()
-                + " without a node filter, or with that of cache "
+                + " without a node filter, or with the node filter of cache "
                 + main.cache());
       }
       return;
@@ -93,7 +94,7 @@ final class CoLocationRules {
             table.cache(), main.cache()));
   }
 
-  /** Whether an equality gives a table the affinity key of one that is co-located already. */
+  /** Whether an equality is of the affinity keys of a table and of a co-located table. */
   private boolean coLocates(EqualsTo equality, Source source) {
     Expression left = equality.getLeftExpression();
     Expression right = equality.getRightExpression();
@@ -113,7 +114,10 @@ final class CoLocationRules {
         .isPresent();
   }
 
-  /** The other table of an equality with the whole key of this one: each of its rows has one. */
+  /**
+   * The other table of an equality with this table's whole key: each of its rows has at most one
+   * row here.
+   */
   private Optional<Source> partner(EqualsTo equality, Source source) {
     Expression left = equality.getLeftExpression();
     Expression right = equality.getRightExpression();

@@ -36,7 +36,7 @@ final class Conjunction {
       collect(((BinaryExpression) part).getLeftExpression(), found);
       collect(((BinaryExpression) part).getRightExpression(), found);
     } else if (part instanceof InExpression) {
-      // Our parser takes what follows the list as a part of it.
+      // For our parser, the text after the list is a part of the list.
       Expression right = ((InExpression) part).getRightExpression();
       if (right instanceof AndExpression) {
         collect(right, found);

@@ -84,7 +84,7 @@ final class ExpressionRules {
 
   /**
    * @param scope the tables whose columns the expressions use
-   * @param clause what the clause of these expressions allows beside those over one row
+   * @param clause the further expressions that the clause allows beside expressions over one row
    */
   ExpressionRules(TableScope scope, StatementValues values, Clause clause) {
     this.text = values.text();
@@ -106,7 +106,7 @@ final class ExpressionRules {
   /**
    * Throws SQL_INVALID unless an expression is allowed.
    *
-   * @return its kind and size; of a missing optional part (null) those of NULL
+   * @return its kind and size; for a missing optional part (null), the kind and size of NULL
    */
   Operand check(Expression expression) {
     if (expression == null) {
@@ -224,8 +224,8 @@ final class ExpressionRules {
   }
 
   /**
-   * The list of an IN. Our parser takes what follows a list as a part of it: in a IN (1, 2) AND b
-   * the list is (1, 2) AND b, whose first part is what Ignite compares.
+   * The list of an IN. For our parser, the text after a list is a part of the list: in a IN (1, 2)
+   * AND b the list is (1, 2) AND b. Ignite compares with the first part.
    */
   static Expression list(InExpression in) {
     Expression first = in.getRightExpression();

@@ -11,9 +11,9 @@ import net.sf.jsqlparser.schema.Table;
 import net.sf.jsqlparser.statement.select.FromItem;
 import net.sf.jsqlparser.statement.select.Join;
 
-/** The tables of a SELECT: first that of the cache, then joined ones, and those of subqueries. */
+/** The tables of a SELECT: the cache's table, then joined tables, then tables of subqueries. */
 final class FromRules {
-  /** Tables of a statement, with those of its subqueries. */
+  /** Tables of a statement and of its subqueries. */
   private static final int MAX_TABLES = 8;
 
   private final String text;
@@ -36,7 +36,7 @@ final class FromRules {
     return List.copyOf(others);
   }
 
-  /** Adds the first table, which must be that of the cache, and returns it as SQL text. */
+  /** Adds the first table, which must be the cache's table, and returns it as SQL text. */
   String first(FromItem item, TableScope scope) {
     Table from = table(item);
     String alias = alias(from);
@@ -44,8 +44,8 @@ final class FromRules {
       throw SqlErrors.invalid(
           text + " reads from " + SqlErrors.shown(from),
           String.format(
-              "the first table of a SELECT is that of its cache %s, which is %s, and others are"
-                  + " joined to it; write FROM %s",
+              "the first table of a SELECT is the table of its cache %s, which is %s, and others"
+                  + " are joined to it; write FROM %s",
               main.cache(), main, main));
     }
     scope.addFirst(SqlTable.resolveName(alias), main);
@@ -63,7 +63,7 @@ final class FromRules {
           text + " reads more than " + MAX_TABLES + " tables",
           "a node tries the rows of one table for each row of another, so a statement has at most "
               + MAX_TABLES
-              + ", with those of subqueries; read fewer, or load their join into a cache");
+              + ", including tables of subqueries; read fewer, or load their join into a cache");
     }
     from.setName(SqlTable.quote(found.name()));
     from.setSchemaName(SqlTable.quote(found.schema()));

@@ -131,7 +131,7 @@ final class GroupedColumns {
     return expression.getClass() == Column.class && columns.contains(known((Column) expression));
   }
 
-  /** SQL takes a name in GROUP BY as that of a result, too: then both must be the same. */
+  /** SQL may also read a name in GROUP BY as the name of a result: then both must be the same. */
   void requireOwnName(String result, Expression expression) {
     if (names.contains(result.toUpperCase(Locale.ROOT)) && !contains(expression)) {
       throw SqlErrors.invalid(

@@ -5,9 +5,10 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * What a query holds on the heap of a node: its groups, unless an index brings the rows of each
- * group together, and the values of a list. Their number is not known before, but is at most that
- * of the rows that are read for them; so a query with groups reads fewer partitions at a time.
+ * The values that a query holds on the heap of a node: the values of a list, and its groups, unless
+ * an index returns the rows of each group one after the other. Their number is known only after the
+ * query, but is at most the number of rows that are read. So a query with groups reads fewer
+ * partitions at a time.
  */
 final class HeldRows {
   /** An estimate for a group with five aggregates, in a map with its key: about 400. */

@@ -15,8 +15,9 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 
 /**
- * The caches that a SELECT reads beside its own. Of a PARTITIONED one, it reads the partitions that
- * it reads of its own cache, on the same nodes; of a REPLICATED one, all rows on each node.
+ * The caches that a SELECT reads beside its own cache. It reads the same partitions of a
+ * PARTITIONED cache as of its own cache, on the same nodes, and all rows of a REPLICATED cache on
+ * each node.
  */
 final class OtherCaches {
   private final Map<IgniteCache<Object, Object>, PartitionOwners> partitioned;

@@ -3,7 +3,7 @@ package io.tensorflowignite.data.sql;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
-/** The tables that a statement reads beside that of its cache. */
+/** The tables that a statement reads beside its cache's table. */
 final class OtherTables {
   /** Combinations of rows of other tables that a row of the cache may meet. */
   private static final long MAX_PARTNERS = 1_000_000;
@@ -15,8 +15,8 @@ final class OtherTables {
   private final List<SqlTable> multiplying;
 
   /**
-   * @param lists those of IN (SELECT ...), whose values a query holds
-   * @param multiplying joined REPLICATED tables of which a row of the cache may have all rows
+   * @param lists the tables of IN (SELECT ...): a query holds their values on the heap
+   * @param multiplying joined REPLICATED tables; all of their rows may match one row of the cache
    */
   OtherTables(List<SqlTable> all, List<SqlTable> lists, List<SqlTable> multiplying) {
     this.all = List.copyOf(all);
@@ -42,8 +42,8 @@ final class OtherTables {
             String.format(
                 "%s has a list IN (SELECT ...) of %s, which has %,d rows", text, table, values),
             String.format(
-                "a node holds the values of such a list on its heap, and with this heap has room"
-                    + " for %,d; write EXISTS (SELECT 1 FROM ... WHERE ...), or join the table",
+                "a node holds the values of the list on its heap, which has room for %,d; write"
+                    + " EXISTS (SELECT 1 FROM ... WHERE ...), or join the table",
                 maxHeld));
       }
     }

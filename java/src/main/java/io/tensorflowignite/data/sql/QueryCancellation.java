@@ -5,8 +5,8 @@ import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
 /**
- * Ends a query with the call for which it runs. A query that selects few rows sends nothing for a
- * long time, so that nothing else notices that its caller has left.
+ * Ends a query together with its call. A query that selects few rows sends nothing for a long time,
+ * so it would not detect that its caller has left.
  */
 final class QueryCancellation implements AutoCloseable {
   private final Context call = Context.current();

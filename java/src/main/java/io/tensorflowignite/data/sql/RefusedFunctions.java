@@ -30,7 +30,9 @@ final class RefusedFunctions {
   private static final Set<String> PREDICTIONS =
       names("TF_PREDICT TF_PREDICT_ARRAY TF_PREDICT_TEXT");
 
-  /** Functions that are called without parentheses; a column with such a name must be quoted. */
+  /**
+   * Functions that are called without parentheses; a column with one of these names must be quoted.
+   */
   private static final Set<String> WORDS =
       names(
           "CURRENT_DATE TODAY CURRENT_TIME SYSTIME CURRENT_TIMESTAMP SYSDATE SYSTIMESTAMP LOCALTIME"

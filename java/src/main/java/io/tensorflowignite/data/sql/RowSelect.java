@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A checked condition or SELECT, as the statements that Ignite runs. They are written from the
- * checked syntax tree and not copied from the text, so that Ignite runs only checked SQL. Each row
- * ends with its key: that of the cache's row, or of a group its affinity key.
+ * A checked condition or SELECT, as the statements that Ignite runs. The statements are written
+ * from the checked syntax tree, not copied from the text, so that Ignite runs only checked SQL. The
+ * last column of each row is a key: the key of the cache's row, or the affinity key of a group.
  */
 public final class RowSelect {
   private final String text;
@@ -62,7 +62,7 @@ public final class RowSelect {
     return "SELECT " + source.key + source.clauses;
   }
 
-  /** The parameters of {@link #count} and {@link #keys}: a part of those of {@link #rows}. */
+  /** The parameters of {@link #count} and {@link #keys}: the last ones of {@link #rows}. */
   public Object[] ofCount(Object[] values) {
     return Arrays.copyOfRange(values, parametersInColumns, values.length);
   }
@@ -82,7 +82,7 @@ public final class RowSelect {
     return source.grouped || source.related;
   }
 
-  /** The tables that the statement reads beside that of the cache. */
+  /** The tables that the statement reads beside the cache's table. */
   OtherTables others() {
     return source.others;
   }
@@ -96,7 +96,7 @@ public final class RowSelect {
     }
   }
 
-  /** Where rows come from: everything of a SELECT behind its columns. */
+  /** The source of rows: everything of a SELECT after its columns. */
   static final class Source {
     private final String key;
     private final String clauses;
@@ -116,7 +116,7 @@ public final class RowSelect {
     /**
      * Rows of one table.
      *
-     * @param clauses FROM and what follows it
+     * @param clauses FROM and the clauses after it
      */
     static Source ofTable(String clauses) {
       return new Source("_KEY", clauses, false, false, OtherTables.NONE);

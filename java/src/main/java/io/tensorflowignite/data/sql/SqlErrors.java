@@ -23,8 +23,8 @@ final class SqlErrors {
   private SqlErrors() {}
 
   /**
-   * @param problem the text, and what is wrong with it
-   * @param rule the rule, and what the user can do
+   * @param problem the text and its error
+   * @param rule the rule, and the user's remedy
    */
   static TensorFlowIgniteException invalid(String problem, String rule) {
     return invalid(problem, rule, null);

@@ -11,8 +11,8 @@ import java.util.regex.Pattern;
 
 /**
  * The allowed functions of one row, each with a rule for the size of its result. The SQL engine
- * computes functions on the heap of a node, those of literals even before it reads a row: a result
- * of any size would end the node. docs/data.md describes them.
+ * computes functions on the heap of a node, and functions of literals even before it reads a row: a
+ * result without a limit of its size could end the node. docs/data.md describes the functions.
  */
 final class SqlFunctions {
   private static final int MAX_HASHES = 100;

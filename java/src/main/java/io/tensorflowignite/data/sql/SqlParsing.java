@@ -101,8 +101,9 @@ final class SqlParsing {
   }
 
   /**
-   * Limits nesting, since each level multiplies the parser's time, which tries all alternatives;
-   * and the size of the tree, of which Ignite keeps those of the last thousand statements and more.
+   * Limits the nesting, since the parser tries all alternatives, so that each level multiplies its
+   * time. Limits the size of the syntax tree, since Ignite keeps the trees of the last thousand
+   * statements and more.
    */
   private static void requireShallow(String text, String sql, String rule) {
     CCJSqlParserTokenManager tokens = CCJSqlParserUtil.newParser(sql).token_source;

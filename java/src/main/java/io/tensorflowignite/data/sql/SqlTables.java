@@ -2,7 +2,7 @@ package io.tensorflowignite.data.sql;
 
 import java.util.Optional;
 
-/** Finds the tables that a SELECT names beside that of its cache. */
+/** Finds the tables that a SELECT names beside its cache's table. */
 interface SqlTables {
   /** No other tables. */
   SqlTables NONE = (schema, name) -> Optional.empty();

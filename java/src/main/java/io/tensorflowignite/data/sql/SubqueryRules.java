@@ -16,8 +16,8 @@ import net.sf.jsqlparser.statement.select.PlainSelect;
 import net.sf.jsqlparser.statement.select.SelectItem;
 
 /**
- * The subqueries of a clause: EXISTS, the list of an IN, and one value. Each reads one table, whose
- * rows must be where the row is for which it runs.
+ * The subqueries of a clause: EXISTS, the list of an IN, and one value. Each reads one table. The
+ * table's rows must be on the node of the row for which the subquery runs.
  */
 final class SubqueryRules implements Clause {
   private final StatementValues values;

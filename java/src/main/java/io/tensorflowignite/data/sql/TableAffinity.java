@@ -11,7 +11,7 @@ import java.util.Set;
  */
 public final class TableAffinity {
   /**
-   * The classes of which two values that SQL finds equal have the same partition. A decimal 1.0 is
+   * The classes in which two values that are equal in SQL have the same partition. A decimal 1.0 is
    * equal to 1.00, and a date with a time of day to one without, but their partitions differ.
    */
   private static final Set<String> EXACT =
@@ -23,7 +23,7 @@ public final class TableAffinity {
           "java.lang.String",
           "java.util.UUID");
 
-  /** Of a table whose affinity nobody knows. */
+  /** The affinity of a table if it is not known. */
   static final TableAffinity UNKNOWN =
       new TableAffinity(false, Set.of(), null, new Distribution("unknown", 0, null, 1));
 

@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 import net.sf.jsqlparser.schema.Column;
 
 /**
- * The tables that the columns of a SELECT may belong to: those of its FROM clause, and around a
- * subquery those of the outer SELECT.
+ * The tables that the columns of a SELECT may belong to: the tables of its FROM clause, and for a
+ * subquery also the tables of the outer SELECT.
  */
 final class TableScope {
   /** A table with its name in the statement. */
@@ -108,10 +108,10 @@ final class TableScope {
   }
 
   /**
-   * Another table, which is not co-located yet.
+   * Another table, which is not co-located yet; empty if another table of the statement has the
+   * name, so that a name means the same table everywhere in the statement.
    *
-   * @param alias its name, as {@link SqlTable#resolveName} returns it; that of no other table of
-   *     the statement, so that a name means one table wherever it is written
+   * @param alias its name, as {@link SqlTable#resolveName} returns it
    */
   Optional<Source> add(String alias, SqlTable table) {
     if (!aliases.add(alias)) {
@@ -122,7 +122,7 @@ final class TableScope {
     return Optional.of(source);
   }
 
-  /** The table of a column: the named one, or the only one that has it. */
+  /** The table of a column: the named table, or the only table that has the column. */
   Optional<Source> source(Column column) {
     if (column.getTable() != null) {
       return named(SqlTable.resolveName(column.getTable().getName()));

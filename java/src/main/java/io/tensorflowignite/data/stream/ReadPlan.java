@@ -58,7 +58,7 @@ public final class ReadPlan {
   /** The columns of the cache or of the SELECT. */
   private final List<CacheColumn> selected;
 
-  /** The selected columns, and those that say more of a row. */
+  /** The selected columns, and further columns with information about each row. */
   private final List<CacheColumn> columns;
 
   private final PartitionOwners owners;
@@ -69,8 +69,8 @@ public final class ReadPlan {
   private final KeySelection selection;
 
   /**
-   * @param authorize throws unless the caller may read a cache; called for each other one that the
-   *     command's SELECT reads
+   * @param authorize throws unless the caller may read a cache; called for each further cache that
+   *     the command's SELECT reads
    */
   public ReadPlan(
       Ignite ignite,
@@ -97,7 +97,7 @@ public final class ReadPlan {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "%d bytes or %d rows in a second are no rate of reading; read_rate has numbers above 0,"
-              + " or 0 for no limit; choose such a rate",
+              + " or 0 for no limit; choose one of these",
           limit().getBytesPerSecond(),
           limit().getRowsPerSecond());
     }
@@ -229,7 +229,7 @@ public final class ReadPlan {
     return command.getReadRate();
   }
 
-  /** The caches that are read: that of the command, and others that its SELECT names. */
+  /** The caches that are read: the command's cache, and others that its SELECT names. */
   List<String> caches() {
     List<String> names = new ArrayList<>(List.of(cache.getName()));
     if (sql != null) {

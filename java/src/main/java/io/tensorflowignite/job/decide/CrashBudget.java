@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
  * back-off after each failure, and failures that a retry cannot help.
  */
 final class CrashBudget {
-  /** Further incarnations of an evaluator, whose failures are not those of the job. */
+  /** Further incarnations of an evaluator. Its failures do not fail the job. */
   static final int MAX_EVALUATOR_REPLACEMENTS = 3;
 
   private static final int DEFAULT_MAX_CRASHES = 3;
@@ -107,9 +107,9 @@ final class CrashBudget {
   }
 
   /**
-   * The pause after the newest attempt, which has crashed or whose nodes have failed. None after a
-   * first crash of a script that had done a step, or had run for a while without a report: it has
-   * shown that it works.
+   * The pause after the newest attempt, which has crashed or whose nodes have failed. There is no
+   * pause after the first crash of a script that had done a step, or had run for a while without a
+   * report: this script works.
    */
   static Duration backOff(JobOrBuilder job) {
     if (isCrash(job) && job.getCrashes() <= 1 && (progressed(job) || ranForAWhile(job))) {
@@ -156,8 +156,8 @@ final class CrashBudget {
   }
 
   /**
-   * The exception with which a task failed before any task of its attempt had done a step; empty if
-   * a retry may help. A step of a prediction is a row, and says nothing about the row that fails.
+   * The exception of a task that failed before any task of its attempt had done a step; empty if a
+   * retry may help. A step of a prediction is a row, and says nothing about the row that fails.
    */
   static String earlyException(JobOrBuilder job, Attempt attempt, Task task) {
     Matcher found = exception(task);
@@ -172,13 +172,13 @@ final class CrashBudget {
     return job.getSpec().getStrategy().getKind() == JOB_KIND_PREDICT;
   }
 
-  /** Whether the exception of the task is one that the failure of another task causes. */
+  /** Whether the failure of another task may have caused the exception of the task. */
   static boolean mayBeOfAnother(Task task) {
     Matcher found = exception(task);
     return found.find() && MAY_PASS.matcher(found.group(2)).matches();
   }
 
-  /** Whether the exception of the task is one that the end of another task causes. */
+  /** Whether the end of another task may have caused the exception of the task. */
   static boolean isOfAPeer(Task task) {
     Matcher found = exception(task);
     return found.find() && OF_A_PEER.matcher(found.group(2)).matches();
@@ -189,7 +189,7 @@ final class CrashBudget {
   }
 
   /**
-   * Whether a task has trained. The step of an evaluator is that of the checkpoint it evaluates.
+   * Whether a task has trained. An evaluator reports the step of the checkpoint that it evaluates.
    */
   private static boolean hasDoneAStep(Task task) {
     return task.getRole() != ROLE_EVALUATOR && hasDoneAStep(task.getStatus().getProgress());

@@ -7,8 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What the tasks of a job's next attempt need. A job with one process may run on one of several
- * nodes; the tasks of all others have their nodes by the partitions that they read.
+ * The resources that the tasks of a job's next attempt need. A job with one process may run on one
+ * of several nodes; for other jobs, the partitions that tasks read decide the nodes.
  */
 public final class Demand {
   /** By id of a node, in the order in which the nodes joined; null: there is no choice. */
@@ -29,8 +29,8 @@ public final class Demand {
   /**
    * The needs of a job with one process.
    *
-   * @param byNode what it needs on each node that may run it, in the order in which the nodes
-   *     joined; at least one
+   * @param byNode its needs on each node that may run it, in the order in which the nodes joined;
+   *     at least one
    */
   public static Demand onOneOf(Map<String, Map<Resource, Integer>> byNode) {
     return new Demand(
@@ -47,7 +47,7 @@ public final class Demand {
   }
 
   /**
-   * What the job needs on a node.
+   * The resources that the job needs on a node.
    *
    * @param node the node of its process
    * @return empty: the node may not run the process.

@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 
 /**
  * The planned end of an attempt: the tasks that run the script agree on a step, save after it, and
- * wait for their end. The first worker proposes a step; the others accept it, or propose a later
- * one. A task does no step after the one that it has proposed before all tasks agree.
+ * wait for their end. The first worker proposes a step. The other tasks accept it, or propose a
+ * later step. A task that has proposed a step does no later step before all tasks agree.
  */
 final class EndPlan {
   private EndPlan() {}
@@ -37,8 +37,8 @@ final class EndPlan {
   }
 
   /**
-   * Why a task, or its node, asks for an end of the attempt, after which the job goes on. A task
-   * that has finished needs its node no more.
+   * Why a task, or its node, requests a planned end of the attempt; the job continues with the next
+   * attempt. A finished task makes no request.
    */
   static Optional<JobEvent> requested(Job job) {
     return JobMachine.attempt(job).getTasksList().stream()

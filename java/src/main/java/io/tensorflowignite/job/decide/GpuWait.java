@@ -16,8 +16,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * Which GPUs an admitted job waits for before its next attempt. The queue admits a job once; its
- * later attempts follow the data to other nodes, whose GPUs other jobs may have.
+ * The GPUs that an admitted job waits for before its next attempt. The queue admits a job once.
+ * Later attempts follow the data to other nodes; other jobs may have the GPUs of these nodes.
  *
  * <p>A GPU is not free for a job while it is
  *
@@ -25,13 +25,13 @@ import java.util.function.Function;
  *   <li>of another job's attempt that is not proven terminated;
  *   <li>on the node that the queue has chosen for the process of another job that starts or
  *       restarts, since that was promised;
- *   <li>what the next attempt of another job needs that starts or restarts, and was submitted
- *       before.
+ *   <li>needed by the next attempt of a job that was submitted earlier, and that starts or
+ *       restarts.
  * </ul>
  *
- * <p>No two jobs wait for each other: a job between two attempts has no GPU that counts, and waits
- * only for jobs that run, for jobs with one process, which wait only for jobs that run, and for
- * earlier jobs. A job that runs waits to move, and runs on meanwhile.
+ * <p>No two jobs wait for each other. A job between two attempts holds no GPU in this sense. It
+ * waits only for running jobs, for jobs with one process, and for earlier jobs. Jobs with one
+ * process wait only for running jobs. A running job waits to move, and runs meanwhile.
  */
 public final class GpuWait {
   private final Job job;
@@ -61,7 +61,7 @@ public final class GpuWait {
    *
    * @param current the jobs that are not over; the job itself may be one of them
    * @param gpus the number of GPUs of each node
-   * @param demand what a job's next attempt needs; empty: it cannot be placed now
+   * @param demand the GPUs that a job's next attempt needs; empty: it cannot be placed now
    */
   public static Optional<String> of(
       Job job,

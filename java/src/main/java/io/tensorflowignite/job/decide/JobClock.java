@@ -30,8 +30,8 @@ public final class JobClock {
   }
 
   /**
-   * Begins to measure the moments that are new in the row, and the absence of nodes with tasks;
-   * forgets those of earlier rows.
+   * Begins to measure the time since each moment that is new in the row, and since a node with
+   * tasks is absent. Stops the measurements that belong to earlier rows only.
    */
   void observe(Job job, Set<String> nodes) {
     Set<Object> current = new HashSet<>();

@@ -185,7 +185,9 @@ public final class JobObserver {
             attempt().hasFinishedAt() ? attempt().getFinishedAt() : attempt().getEndingAt()));
   }
 
-  /** Whether nothing but GPUs is missing for a placement; other jobs take as long as they do. */
+  /**
+   * Whether a placement lacks only GPUs; this wait has no timeout, since other jobs may be long.
+   */
   private boolean waitsForGpus() {
     return observation.placement.gpus != null && QuorumRule.holds(job, observation.consistentIds);
   }
@@ -338,14 +340,15 @@ public final class JobObserver {
   }
 
   /**
-   * When a task fails, the others lose their connections to it, and the clocks of their nodes may
-   * differ: so an error that has no such reason is the cause.
+   * When a task fails, the other tasks lose their connections to it. The clocks of their nodes may
+   * differ, so the order of the errors is not known: an error that is no lost connection is the
+   * cause.
    */
   private Optional<JobEvent> crash() {
     Optional<Task> failed =
         tasks().stream()
             .filter(this::hasFailed)
-            // The job goes on without an evaluator that fails again and again.
+            // The job continues without an evaluator that fails repeatedly.
             .filter(task -> task.getRole() != ROLE_EVALUATOR || isReplaceable(task))
             .min(
                 Comparator.comparing((Task task) -> !task.getStatus().getNodeFailed())
@@ -373,7 +376,7 @@ public final class JobObserver {
                     report.getError()));
   }
 
-  /** The job goes on without an evaluator that cannot be started again; its history says so. */
+  /** The job continues without an evaluator that cannot be started again; its history says so. */
   private Optional<JobEvent> abandonedEvaluator() {
     return tasks().stream()
         .filter(task -> task.getRole() == ROLE_EVALUATOR && !task.getAbandoned())
@@ -393,7 +396,7 @@ public final class JobObserver {
     return kind.isReplaceable(task.getRole())
         && job.getState() == JOB_STATE_RUNNING
         && !task.getStatus().getAgentLost()
-        // The other tasks wait for one that has stalled, but not for an evaluator.
+        // The other tasks wait for a stalled task, unless it is an evaluator.
         && (task.getRole() == ROLE_EVALUATOR || !task.getStatus().getStalled())
         && tasks().stream()
             .noneMatch(other -> !kind.isReplaceable(other.getRole()) && hasFailed(other))
@@ -412,7 +415,7 @@ public final class JobObserver {
         error.isEmpty() ? "exited with code " + task.getStatus().getExitCode() : error);
   }
 
-  /** The finished workers for which a task may have waited in vain, or whose end it has noticed. */
+  /** The finished workers that a task may have waited for: it stalled, or lost its connections. */
   private String finishedBefore(Task failed) {
     String finished =
         tasks().stream()
@@ -458,9 +461,9 @@ public final class JobObserver {
   }
 
   /**
-   * No further attempt follows the data after a worker has finished: it would train again, and the
-   * others, which read moved partitions from their new owners, would lose their steps. Nor does a
-   * job give its attempt up before the GPUs of the next one are free.
+   * After a worker has finished, no further attempt follows the data: this worker would train
+   * again, and the other workers, which can read moved partitions from their new owners, would lose
+   * their steps. A job also keeps its attempt until the GPUs of the next attempt are free.
    */
   private Optional<JobEvent> movedData() {
     Attempt attempt = attempt();

@@ -31,17 +31,17 @@ import java.util.function.Function;
  * at some time. A job that waits for room reserves the nodes that it needs: jobs of later ranks get
  * only the rest. A job that waits for the quota of its owner reserves no node, and later jobs of
  * the same owner wait behind it. A job that needs more than a node has, or than a quota allows, is
- * admitted when nothing else is there.
+ * admitted when no other job has tasks there, or counts for the quota.
  *
- * <p>A job with one process runs on one of several nodes: on the node that has room for it and the
- * fewest tasks; of equal nodes on the last that joined, since a restart of all nodes, one after the
- * other, reaches it last. It keeps its node while that may run it. The first of such jobs that
- * waits reserves all nodes that may run it, since nobody knows which one has room first; the others
- * reserve one each.
+ * <p>A job with one process runs on the node that has room for it and the fewest tasks. Of equal
+ * nodes it takes the last that joined, since a rolling restart of all nodes reaches this node last.
+ * It keeps its node while the node may run it. The first waiting job with one process reserves all
+ * nodes that may run it, since it is not known which node has room first. Each later job with one
+ * process reserves one node.
  */
 public final class JobQueue {
 
-  /** By which one unit of priority moves a job forward. */
+  /** The time by which one unit of priority moves a job forward. */
   static final long SECONDS_OF_PRIORITY = 600;
 
   static final Comparator<Job> BY_RANK =
@@ -67,7 +67,7 @@ public final class JobQueue {
     }
   }
 
-  /** What the queue has decided for all jobs. */
+  /** The decisions of the queue for all jobs. */
   public static final class Decision {
     /** By id of each job that {@link #mayWait} and can be placed. */
     public final Map<String, Entry> entries = new HashMap<>();
@@ -124,9 +124,9 @@ public final class JobQueue {
    * Decides for all jobs.
    *
    * @param jobs the jobs that are not over
-   * @param limits what nodes have; a resource that is missing has no limit
-   * @param demand what a job's next attempt needs; empty: it cannot be placed now, and waits for
-   *     that outside the queue
+   * @param limits the resources of nodes; a missing resource has no limit
+   * @param demand the needs of a job's next attempt; empty: it cannot be placed now, and waits for
+   *     a placement outside the queue
    */
   public static Decision decide(
       Collection<Job> jobs,
@@ -182,9 +182,9 @@ public final class JobQueue {
   }
 
   /**
-   * The tasks for which an admitted job keeps room: those that it has, and those of its next
-   * attempt. A node that was started again has another id, so the tasks of the last attempt alone
-   * would leave the room to others.
+   * The tasks for which an admitted job keeps room: the tasks that it has, and the tasks of its
+   * next attempt. A node that was started again has another id, so the tasks of the last attempt
+   * alone would keep no room there.
    */
   private Map<Resource, Integer> held(Job job, Optional<Map<Resource, Integer>> next) {
     Map<Resource, Integer> held = placed(job);
@@ -196,8 +196,8 @@ public final class JobQueue {
   }
 
   /**
-   * What a process needs on the node that was chosen for it, while it cannot be placed: the
-   * partitions of its cache may be about to move, and those of another job's cache not.
+   * The resources that a process needs on its chosen node, while it cannot be placed: the
+   * partitions of its cache may be about to move, while another job's partitions are not.
    */
   private Optional<Map<Resource, Integer>> onChosenNode(Job job) {
     String node = job.getProcessNodeId();

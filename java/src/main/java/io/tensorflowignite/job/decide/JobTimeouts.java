@@ -16,16 +16,16 @@ public final class JobTimeouts {
   /** From the placement of an attempt until every task runs. */
   final Duration start;
 
-  /** The wait for a placement with which an attempt can start. */
+  /** How long an attempt waits for enough room on the nodes to start. */
   final Duration assignment;
 
   /** After this time without a heartbeat of its node, an agent has killed its tasks. */
   final Duration lease;
 
   /**
-   * How long the proof of an attempt's end takes at most on a node that works: its agent kills at
-   * the end of the grace; one that does not answer is killed after two leases, and the next one
-   * proves it.
+   * How long the proof of an attempt's end takes at most on a node that works. An agent kills the
+   * tasks at the end of the grace. An agent that does not answer is killed after two leases, and
+   * the next agent proves the end.
    */
   final Duration proof;
 

@@ -26,8 +26,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What the kind of a job means: its roles, which of them run the script, and what the end of a task
- * of each role means. Everything in Java that depends on a kind asks this table.
+ * The rules of each kind of job: its roles, which of them run the script, and the consequence of
+ * the end of a task of each role. All Java code that depends on a kind uses this table.
  */
 public final class KindRules {
   private static final KindRules ON_EVERY_WORKER = new KindRules().scripts(ROLE_WORKER);
@@ -58,7 +58,7 @@ public final class KindRules {
   private boolean isPrediction;
   private boolean needsTensorFlow = true;
 
-  /** The rules of the kind of a job; those of the first kind if it has none. */
+  /** The rules of the kind of a job; if it has no kind, the rules of the first kind. */
   public static KindRules of(JobSpec spec) {
     return ALL.getOrDefault(spec.getStrategy().getKind(), ON_EVERY_WORKER);
   }
@@ -97,9 +97,9 @@ public final class KindRules {
   }
 
   /**
-   * Whether a task of this role can be restarted while the others run. The variables of a lost
-   * parameter server cannot be restored. Tasks that predict know nothing of each other. In the
-   * other kinds no task can be missing but the evaluator.
+   * Whether a task of this role can be restarted while the other tasks run. The variables of a lost
+   * parameter server cannot be restored. Tasks that predict do not depend on each other. In the
+   * other kinds only the evaluator can be restarted alone.
    */
   public boolean isReplaceable(Role role) {
     return role == ROLE_EVALUATOR || replaceableRoles.contains(role);

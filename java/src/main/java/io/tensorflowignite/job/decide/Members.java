@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The members of a job: the nodes of which {@link QuorumRule} needs a majority. */
+/** The members of a job: {@link QuorumRule} needs a majority of these nodes. */
 public final class Members {
   private Members() {}
 
@@ -26,8 +26,8 @@ public final class Members {
   }
 
   /**
-   * Makes the nodes of this cluster the members of an unfinished job, on a caller's word that
-   * nothing of the job runs on the others.
+   * Makes the nodes of this cluster the members of an unfinished job. The caller is responsible
+   * that no process of the job runs on other nodes.
    */
   public static Job accept(Job job, List<Node> nodes, String caller, Timestamp now) {
     List<Node> missing = QuorumRule.missing(job, consistentIds(nodes));

@@ -37,7 +37,7 @@ public final class Observation {
   /** Partitions of the job's cache that have lost all their copies. */
   final Set<Integer> lostPartitions;
 
-  /** The placement with which an attempt could start now. */
+  /** The placement of an attempt that would start now. */
   final PlacementResult placement;
 
   final JobTimeouts timeouts;
@@ -72,8 +72,8 @@ public final class Observation {
 
   /**
    * Whether the topology is still the same. A transaction waits for a node that does not answer
-   * until that node has left: what was observed before then decides nothing any more, since on the
-   * other side of a cut network another attempt may start.
+   * until this node has left. An observation from before is not used any more, since another
+   * attempt may start on the other side of a cut network.
    */
   public boolean isOf(Set<String> nodesNow) {
     return nodes.equals(nodesNow);

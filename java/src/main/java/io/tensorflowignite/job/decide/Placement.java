@@ -76,15 +76,15 @@ public final class Placement {
     List<Node> nodes = List.copyOf(readers.keySet());
     addNamed(spec, nodes, tasks);
     if (spec.hasEvaluator()) {
-      // The chief, which has more to do than the other workers, is on the first node.
+      // The chief, which does more work than the other workers, is on the first node.
       tasks.add(task(ROLE_EVALUATOR, 0, nodes.get(nodes.size() - 1)).build());
     }
     return new Placement(spec, tasks, digest, members);
   }
 
   /**
-   * The partitions that the workers of each node read: a node reads its own; those of the other
-   * owners are read over the network by the nodes with the fewest.
+   * The partitions that the workers of each node read. A node reads its own partitions. The nodes
+   * with the fewest partitions read the other owners' partitions over the network.
    *
    * @param owners the primary partitions of each node
    * @param candidates the nodes that may get workers, at least one
@@ -150,7 +150,7 @@ public final class Placement {
     return tasks.stream().filter(task -> task.getRole() == ROLE_WORKER).count();
   }
 
-  /** What the tasks need. */
+  /** The resources that the tasks need. */
   public Map<Resource, Integer> needs() {
     return needs(spec, tasks);
   }

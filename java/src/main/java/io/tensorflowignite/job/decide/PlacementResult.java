@@ -33,7 +33,7 @@ public final class PlacementResult {
   /**
    * The placement, which waits for GPUs.
    *
-   * @param condition what it waits for, see {@link GpuWait}
+   * @param condition the GPUs that it waits for, see {@link GpuWait}
    */
   public PlacementResult waitForGpus(String condition) {
     return new PlacementResult(placement, waitingFor, impossible, condition);

@@ -61,7 +61,7 @@ public final class QuorumRule {
     return String.format(
         "a majority of the %d nodes of its cluster (quorum=majority: more than half, or half with"
             + " the oldest, node %s); %d are here, missing: %s. Start them again; or, if they are"
-            + " off for good: tensorflow-ignite quorum accept %s",
+            + " permanently off: tensorflow-ignite quorum accept %s",
         job.getMembersCount(),
         MessageText.shortId(oldest(job.getMembersList()).getId()),
         job.getMembersCount() - missing.size(),

@@ -45,7 +45,7 @@ final class ReportMerge {
         .orElse(0);
   }
 
-  /** A job whose rows were lost stays so, also if the loss is accepted while it ends. */
+  /** The loss of a job's rows stays its cause, also if the loss is accepted while the job ends. */
   private static void mergeLosses(Job.Builder job, Observation observation) {
     Set<Integer> lost = new TreeSet<>(job.getLostPartitionsList());
     if (lost.addAll(observation.lostPartitions)) {

@@ -22,7 +22,7 @@ public final class ReportThrottle {
   private volatile boolean watched;
 
   /**
-   * Whether a report is to be sent now; then it is the last one that was sent.
+   * Whether to send a report now; if so, it counts as sent.
    *
    * @param next the report, without a revision
    * @param nextReceiver the id of the node of the job's service; empty: none yet
@@ -64,7 +64,7 @@ public final class ReportThrottle {
     watched = receipt.getWatched();
   }
 
-  /** Whether the receiver takes a report after one that it knows of the same node. */
+  /** Whether a report replaces a report of the same node that the receiver has. */
   public static boolean isNewer(NodeReport report, NodeReport known) {
     return report.getAttempt() != known.getAttempt()
         ? report.getAttempt() > known.getAttempt()

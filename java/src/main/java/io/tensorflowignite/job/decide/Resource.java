@@ -3,7 +3,7 @@ package io.tensorflowignite.job.decide;
 import java.util.Comparator;
 import java.util.Objects;
 
-/** What a node has a limited number of: room for tasks, or GPUs. */
+/** A limited resource of a node: room for tasks, or GPUs. */
 public final class Resource implements Comparable<Resource> {
   private static final Comparator<Resource> ORDER =
       Comparator.comparing((Resource resource) -> resource.node)

@@ -28,7 +28,10 @@ public final class RetentionPolicy {
     this.retention = retention;
   }
 
-  /** How often to look for jobs to remove: a tenth of the retention, at most {@code longest}. */
+  /**
+   * The interval of the search for jobs to remove: a tenth of the retention, at most {@code
+   * longest}.
+   */
   public Duration interval(Duration longest) {
     Duration tenth = retention.dividedBy(10);
     return retention.isZero() || tenth.compareTo(longest) > 0 ? longest : tenth;

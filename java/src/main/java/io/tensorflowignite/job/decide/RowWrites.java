@@ -4,9 +4,10 @@ import io.tensorflowignite.v1.Job;
 import java.time.Duration;
 
 /**
- * When the service of a job writes its row, which takes a transaction over all nodes: at once for a
- * transition and for what nodes wait for; other changes that decide at most once a second, since
- * after a failure of this node the others report again; progress never.
+ * When the service of a job writes its row, which takes a transaction over all nodes. Transitions,
+ * and changes that nodes wait for, are written at once. Other changes that affect decisions are
+ * written at most once a second, since nodes report again after a failure of this node. Progress is
+ * never written.
  */
 public final class RowWrites {
   private static final Duration INTERVAL = Duration.ofSeconds(1);

@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
  */
 final class TerminationProof {
   /**
-   * The time for what may come late: the end of killed processes, and the other nodes' observation
-   * that the node has left, until which they can renew its lease.
+   * The time for late events: the end of killed processes, and the other nodes' observation that
+   * the node has left. Until this observation they can renew its lease.
    */
   private static final Duration MARGIN = Duration.ofMillis(1500);
 
@@ -39,7 +39,7 @@ final class TerminationProof {
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** What a job waits for whose attempt has ended, and what to do when that takes too long. */
+  /** What a job waits for after the end of an attempt, and the remedy if it takes too long. */
   static String waitingFor(Job job, Observation observation) {
     Set<String> nodes = unprovenNodes(job, observation);
     String proof = "proof that its tasks have terminated: ";
@@ -55,8 +55,8 @@ final class TerminationProof {
   }
 
   /**
-   * The event that ends a job whose attempt is not proven terminated for too long. A caller who
-   * stops it by force waits only for as long as a proof takes.
+   * The event that ends a job if the proof of its attempt's end takes too long. A caller who stops
+   * the job by force waits only for the usual time of a proof.
    */
   static Optional<JobEvent> timedOut(Job job, Observation observation) {
     Set<String> nodes = unprovenNodes(job, observation);
@@ -94,7 +94,7 @@ final class TerminationProof {
     return nodes.stream().map(node -> name(node) + pids(node, job)).collect(joining(", "));
   }
 
-  /** The processes of the tasks on a node, as far as they are known; what they started is not. */
+  /** The known processes of the tasks on a node, without the processes that these have started. */
   private static String pids(String node, Job job) {
     String pids =
         JobMachine.attempt(job).getTasksList().stream()

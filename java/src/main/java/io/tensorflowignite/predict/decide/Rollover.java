@@ -65,9 +65,8 @@ public final class Rollover {
   }
 
   /**
-   * Whether the process of a version is to be ended, and another one started for the row: it is not
-   * served yet, and its limits are not those of the row. A version that is served has the limits of
-   * its load.
+   * Whether the process of a version must be replaced: the version is not served yet, and the
+   * process has other limits than the row. A served version keeps the limits of its load.
    *
    * @param loaded the row for which the process was started
    */
@@ -101,7 +100,7 @@ public final class Rollover {
         .build();
   }
 
-  /** The numbers of the new rule, and those of the known one that the new one does not have. */
+  /** The numbers of the new rule; the known rule has the numbers that the new rule leaves out. */
   private static BatchRule merged(BatchRule known, BatchRule given) {
     BatchRule.Builder rule = known.toBuilder();
     if (given.getMaxRows() != 0) {
@@ -151,7 +150,7 @@ public final class Rollover {
     return Optional.empty();
   }
 
-  /** The process of a version among those of a node. */
+  /** The process of a version, if it is in the node's list. */
   public static Optional<ModelStatus> status(String name, long number, List<ModelStatus> models) {
     return models == null
         ? Optional.empty()
@@ -165,7 +164,7 @@ public final class Rollover {
     return status.getState() == ModelState.MODEL_STATE_SERVING;
   }
 
-  /** The versions that callers may have requests to: not one that is only a target. */
+  /** The versions to which callers may send requests: without a version that is only the target. */
   private static Set<Long> served(ModelDeployment row) {
     Set<Long> versions = new LinkedHashSet<>(row.getKeptList());
     versions.addAll(List.of(row.getCurrent(), row.getPrevious()));

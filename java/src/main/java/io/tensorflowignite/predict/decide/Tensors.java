@@ -65,7 +65,7 @@ public final class Tensors {
   }
 
   /**
-   * Verifies that the inputs of a request are those of a signature.
+   * Verifies that the inputs of a request fit a signature.
    *
    * @return the number of rows
    * @throws TensorFlowIgniteException INVALID_REQUEST: they are not.
@@ -300,7 +300,7 @@ public final class Tensors {
     return (int) (elements * elementBytes(tensor.getDtype()).orElse(1));
   }
 
-  /** Whether the process of a model makes values of a type of those of another one. */
+  /** Whether the process of a model converts values of the given type to the expected type. */
   private static boolean converts(String given, String expected) {
     int kind = kind(given);
     return given.equals(expected) || (kind >= 0 && kind <= kind(expected));

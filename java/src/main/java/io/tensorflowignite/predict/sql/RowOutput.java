@@ -9,7 +9,7 @@ import io.tensorflowignite.v1.Tensor;
 import java.lang.reflect.Array;
 import java.util.List;
 
-/** What the functions of SQL return for the output of a model for one row. */
+/** The results of the SQL functions for the output of a model for one row. */
 final class RowOutput {
   private static final List<String> FLOATS = List.of("float32", "float64");
 

@@ -6,8 +6,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long queries wait for servers whose service does not run yet: for each, until {@value
- * #LIMIT_S} s after the first query that has met it. One that does not start costs no more time.
+ * How long queries wait for servers whose service does not run yet: for each server, until {@value
+ * #LIMIT_S} s after the first query that had to wait for it. Later queries do not wait for it.
  */
 final class StartingServers {
   static final long LIMIT_S = 60;

@@ -5,7 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.SecuritySettings;
 
-/** Whether callers must authenticate, and with which credentials; derived from the settings. */
+/** Whether callers must authenticate, and the accepted credentials; derived from the settings. */
 public final class AuthenticationPolicy {
   private final boolean requiresCredentials;
   private final boolean requiresCertificates;

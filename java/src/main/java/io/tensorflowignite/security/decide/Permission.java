@@ -48,7 +48,7 @@ public enum Permission {
     return applies;
   }
 
-  /** Whether this permission includes the other one. */
+  /** Whether this permission includes another permission. */
   boolean includes(Permission other) {
     return this == other
         || this == ALL

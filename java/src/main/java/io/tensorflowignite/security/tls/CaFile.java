@@ -11,7 +11,7 @@ import java.security.cert.X509Certificate;
 import java.util.List;
 
 /**
- * The PEM file of CA certificates with which a node's tasks verify the nodes that they call. The
+ * The PEM file of CA certificates: a node's tasks use it to verify the nodes that they call. The
  * source may be a Java trust store.
  */
 final class CaFile {

@@ -18,8 +18,8 @@ interface CertificateSource {
   List<Path> files();
 
   /**
-   * The CA certificates that verify the other nodes' certificates; empty: those that the machine
-   * trusts.
+   * The CA certificates that verify the other nodes' certificates; empty: the CA certificates of
+   * the machine.
    */
   List<X509Certificate> authorities();
 

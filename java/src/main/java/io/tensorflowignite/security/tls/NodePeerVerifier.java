@@ -9,7 +9,7 @@ import javax.net.ssl.SSLEngine;
 
 /**
  * Rejects a peer whose certificate is limited to clients: the CA of the nodes may also sign
- * certificates of users, and whoever joins as a node controls the cluster.
+ * certificates of users, and every process that joins as a node controls the cluster.
  */
 final class NodePeerVerifier implements SslSocketAndEnginePeerVerifier {
   private static final String SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
@@ -33,7 +33,7 @@ final class NodePeerVerifier implements SslSocketAndEnginePeerVerifier {
           "The certificate "
               + peer.getSubjectX500Principal()
               + " is for clients only. A node's certificate has the extended key usage serverAuth"
-              + " and clientAuth. Sign such a certificate for the node.");
+              + " and clientAuth. Sign a certificate for the node with both.");
     }
   }
 }

@@ -212,7 +212,7 @@ public final class NodeTls implements AutoCloseable {
     return Optional.ofNullable(httpContext);
   }
 
-  /** The environment variables with which a task of this node calls the cluster's nodes. */
+  /** The environment variables that a task of this node needs to call the cluster's nodes. */
   public Map<String, String> taskEnvironment() {
     if (!isOn()) {
       return Collections.emptyMap();

@@ -72,7 +72,7 @@ public final class AnswerJson {
     }
   }
 
-  /** The next values from an axis on: those of one output, or an object with all. */
+  /** The next values from an axis on: the values of one output, or an object of all outputs. */
   private static void object(Map<String, Elements> elements, int axis, StringBuilder json) {
     if (elements.size() == 1) {
       elements.values().iterator().next().write(axis, json);

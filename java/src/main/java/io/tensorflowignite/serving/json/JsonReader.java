@@ -23,7 +23,7 @@ final class JsonReader implements AutoCloseable {
           .enable(StreamReadFeature.USE_FAST_DOUBLE_PARSER)
           .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
           .streamReadConstraints(
-              // Texts may be images; their length is limited by that of the body.
+              // Texts may be images; the limit of the body limits their length.
               StreamReadConstraints.builder()
                   .maxNestingDepth(MAX_DEPTH)
                   .maxStringLength(Integer.MAX_VALUE)
@@ -75,7 +75,7 @@ final class JsonReader implements AutoCloseable {
         return;
       }
     } catch (JsonProcessingException e) {
-      // What follows need not be JSON.
+      // The text after it need not be JSON.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -88,7 +88,7 @@ final class JsonReader implements AutoCloseable {
     return token().isNumeric();
   }
 
-  /** A value of a call to the parser, with its errors as those of the document. */
+  /** A value of a call to the parser; the parser's errors become errors of the document. */
   <T> T call(Call<T> call) {
     try {
       return call.get();

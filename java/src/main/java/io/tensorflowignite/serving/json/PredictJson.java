@@ -138,9 +138,9 @@ public final class PredictJson {
   }
 
   /**
-   * Whether the value is an object with a field for each input. Of such an object, the reader moves
-   * to its first field. An object with the field {@code b64} alone is the bytes of one input; the
-   * reader moves to that field.
+   * Whether the value is an object with a field for each input; the reader then moves to the first
+   * field. An object with the field {@code b64} alone is the bytes of one input; the reader moves
+   * to that field.
    */
   private static boolean isObject(JsonReader json, Map<String, TensorBuilder> builders) {
     if (json.token() != JsonToken.START_OBJECT) {

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A path of the REST API: a model, one of its versions, and what is requested of it. */
+/** A path of the REST API: a model, one of its versions, and the request. */
 public final class ServingPath {
   private static final String MODEL =
       "/v1/models/([^/:]+)(?:(?:/versions/(\\d+))|(?:/labels/([^/:]+)))?";
@@ -18,7 +18,7 @@ public final class ServingPath {
   private static final Pattern GET =
       Pattern.compile(MODEL + "(?:/(metadata))?", Pattern.CASE_INSENSITIVE);
 
-  /** What is requested. */
+  /** The request. */
   public enum Method {
     CLASSIFY,
     REGRESS,

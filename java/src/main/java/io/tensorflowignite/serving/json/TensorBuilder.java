@@ -40,7 +40,7 @@ final class TensorBuilder {
     this.type = type;
   }
 
-  /** Reads one value, whose shape must be that of the value before. */
+  /** Reads one value. It must have the same shape as the value before. */
   void addInstance(JsonReader json) {
     int before = count;
     addValue(json);

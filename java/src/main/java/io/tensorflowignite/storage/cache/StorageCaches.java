@@ -21,13 +21,12 @@ import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
 
 /**
- * The store's three caches. Each use looks the cache up: a cache may be destroyed and created
- * again.
+ * The store's three caches. Each use gets the cache by its name: a cache may be destroyed and
+ * created again.
  *
- * <p>When all owners of a partition have left, the records of directories are an error until
- * somebody accepts the loss: a directory whose records are lost must not look empty. Blocks need no
- * such rule, since the record of a file says which blocks there must be, and new blocks can be
- * written at once.
+ * <p>When all owners of a partition have left, reading records of directories fails until a user
+ * accepts the loss: a directory with lost records must not appear as empty. Blocks do not need this
+ * rule, since the record of a file lists its blocks, and new blocks can be written at once.
  */
 public final class StorageCaches {
   private final Ignite ignite;

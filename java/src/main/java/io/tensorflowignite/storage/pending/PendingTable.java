@@ -22,7 +22,7 @@ public final class PendingTable {
   /** All pending extents of this node's copy. */
   public Map<String, PendingExtent> all() {
     return transactions.read(
-        "Reading what is pending",
+        "Reading pending extents",
         records -> {
           Map<String, PendingExtent> all = new HashMap<>();
           for (int number = 0; number < MetadataRecords.PENDING; number++) {
@@ -34,7 +34,7 @@ public final class PendingTable {
 
   /** The pending extent of an id in this node's copy; null: there is none. */
   public PendingExtent get(String id) {
-    return transactions.read("Reading what is pending", records -> get(records, id));
+    return transactions.read("Reading pending extents", records -> get(records, id));
   }
 
   /**

@@ -138,7 +138,7 @@ final class Publication {
   }
 
   private FileInfo file(PendingWrite write, FileInfo current) {
-    // Also an extent without bytes, by which a writer recognizes its file.
+    // Also an extent without bytes: a writer recognizes its file by it.
     return FileInfo.newBuilder()
         .setPath(write.getPath())
         .setKind(FILE_KIND_REGULAR)

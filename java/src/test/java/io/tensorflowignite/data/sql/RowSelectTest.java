@@ -68,7 +68,8 @@ public class RowSelectTest {
     assertRefused(
         sql("SELECT a FROM other"), "reads from other", "write FROM \"digits\".\"DIGIT\"");
     for (String other : List.of("digits.Digit", "\"other\".DIGIT", "\"Digit\"", "SYS.NODES")) {
-      assertRefused(sql("SELECT a FROM " + other), "the first table of a SELECT is that of its");
+      assertRefused(
+          sql("SELECT a FROM " + other), "the first table of a SELECT is the table of its");
     }
     for (String hint : List.of("USE INDEX (i)", "TABLESAMPLE SYSTEM (10)", "x(b)")) {
       assertRefused(sql("SELECT a FROM DIGIT " + hint), "and without hints");

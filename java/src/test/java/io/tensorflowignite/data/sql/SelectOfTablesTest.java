@@ -217,7 +217,7 @@ public class SelectOfTablesTest {
         "reads from nowhere n, and there is no such table");
     assertRefused(
         "SELECT p.customer_id FROM payment p JOIN customer c ON p.customer_id = c.id",
-        "the first table of a SELECT is that of its cache customer");
+        "the first table of a SELECT is the table of its cache customer");
     assertRefused(
         CUSTOMERS + "JOIN payment p ON p.customer_id = c.id AND SUM(p.amount) > 1",
         "the aggregate SUM");

@@ -269,7 +269,7 @@ public class JobMachineTest {
   }
 
   @Test
-  public void aNodeThatFailsIsNoCrashOfTheScriptAndTheNextAttemptIsJudgedByItsOwnReports() {
+  public void aNodeThatFailsIsNoCrashOfTheScriptAndTheNextAttemptHasItsOwnReports() {
     for (JobStory story : active()) {
       story.nodeFails(NODE_A, "no port").is(JOB_STATE_RESTARTING).counts(0, 1);
       story.attemptCause(CAUSE_KIND_NODE_FAILED);

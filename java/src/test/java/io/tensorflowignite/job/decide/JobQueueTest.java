@@ -223,7 +223,7 @@ public class JobQueueTest {
   }
 
   @Test
-  public void aProcessThatNeedsMoreThanIsFreeIsNotOvertakenForEver() {
+  public void aProcessThatNeedsMoreThanIsFreeIsNotOvertakenForever() {
     Random random = new Random(7);
     limits.put(Resource.gpus("b"), 2);
     waitsForANode("large", 0, 2, "a", "b");

@@ -257,8 +257,8 @@ public class JobRestartsTest {
     story.waitsFor(
         "a majority of the 3 nodes of its cluster (quorum=majority: more than half, or half with"
             + " the oldest, node aaaaaaaa); 1 are here, missing: bbbbbbbb at 127.0.0.1:1, cccccccc"
-            + " at 127.0.0.1:1. Start them again; or, if they are off for good: tensorflow-ignite"
-            + " quorum accept 7f3a0000");
+            + " at 127.0.0.1:1. Start them again; or, if they are permanently off:"
+            + " tensorflow-ignite quorum accept 7f3a0000");
     story.nodeIsBack(NODE_C).is(JOB_STATE_RESERVING);
 
     JobStory free =
