@@ -158,7 +158,7 @@ def _watch_for_profiles() -> None:
 
 
 hook.install()
-if "TENSORFLOW_IGNITE_CONTEXT" in os.environ:
+if os.environ.get("TENSORFLOW_IGNITE_CONTEXT"):
     # A task of a job: its script may make a strategy or a model before it uses a name of this package.
     corrections.install()
 _watch_for_profiles()
