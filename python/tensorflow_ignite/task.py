@@ -9,6 +9,7 @@ from typing import cast
 
 from google.protobuf import json_format
 
+from tensorflow_ignite import corrections
 from tensorflow_ignite.base.messages import enum_text, from_json
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.groups import Rounds
@@ -145,6 +146,8 @@ def adopt(adopted: Task | None) -> None:
     """Makes this process, which no job has started, the client process of a job; None: not any more."""
     global _adopted
     _adopted = adopted
+    if adopted is not None:
+        corrections.install()
 
 
 def current() -> Task:

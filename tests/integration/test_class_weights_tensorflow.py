@@ -12,6 +12,7 @@ tf = pytest.importorskip("tensorflow")
 import keras  # noqa: E402
 import tf_keras  # noqa: E402
 
+import tensorflow_ignite.train  # noqa: E402, F401  installs the corrections
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data.epochs.rows_per_worker import PADDED  # noqa: E402
 

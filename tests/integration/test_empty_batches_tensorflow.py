@@ -11,7 +11,7 @@ tf = pytest.importorskip("tensorflow")
 
 import keras  # noqa: E402
 
-import tensorflow_ignite as tfi  # noqa: E402, F401
+import tensorflow_ignite.train  # noqa: E402, F401  installs the corrections
 
 pytestmark = pytest.mark.full
 

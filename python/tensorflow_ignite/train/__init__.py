@@ -1,8 +1,10 @@
 """Functions for the script of a job: its context, strategy, checkpoints and progress reports.
 
-Importing this package does not import TensorFlow; calls of :func:`strategy` and of checkpoints do.
+Importing this package does not import TensorFlow; calls of :func:`strategy` and of checkpoints do. It installs the
+corrections of TensorFlow, Keras and tf_keras.
 """
 
+from tensorflow_ignite import corrections
 from tensorflow_ignite.task import WorkerAssignment
 from tensorflow_ignite.train.adapting import adapt
 from tensorflow_ignite.train.callback import CheckpointCallback
@@ -32,3 +34,6 @@ __all__ = [
     "rounds",
     "strategy",
 ]
+
+# After the imports above: functions have the names of some modules of this package.
+corrections.install()

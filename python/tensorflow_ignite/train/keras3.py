@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import logging
 import sys
 from types import ModuleType
@@ -73,38 +72,30 @@ def build_for_calls(model: Any, element_spec: Any) -> None:
         model(inputs, training=False)
 
 
-def correct(trainer: ModuleType) -> None:
-    """Makes ``fit`` of Keras 3 work under MultiWorkerMirroredStrategy, and refuse parameter servers before a step.
+def correct_workers(trainer: ModuleType) -> None:
+    """Makes ``fit``, ``evaluate`` and ``predict`` of Keras 3 work under MultiWorkerMirroredStrategy.
 
     Keras 3 has faults under several workers: to build a model it reduces a batch over the workers, which fails; it
     reduces the metrics of a step along an axis that they do not have; and ``predict`` gathers rows of workers that have
     none, which ends the process. The corrections use the batch of one worker, the mean over the workers, and a gather
-    with one more row. With loss scaling (``mixed_float16``) each replica decides from its own gradients whether it
-    makes a step: it may make a step with the infinite gradients of another replica, or wait for a replica that makes no
-    step. The correction lets all replicas decide together, under MirroredStrategy too.
-
-    The corrections replace functions of Keras only if these have the faults; other strategies use the original
-    functions. Refused are: ``fit`` under parameter servers, which would fail deep inside TensorFlow; several steps in
-    one execution over several replicas; and a model under another strategy than the job's kind requires.
+    with one more row. Other strategies use the original functions.
 
     Args:
         trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     _fix_build(trainer)
     _fix_reduce(trainer)
-    _fix_loss_scale(trainer)
-    _check_fit(trainer)
 
 
-def _has_fault(function: Any, fault: str) -> bool:
-    """Whether the source of a function contains the fault; other versions of Keras are not changed."""
-    try:
-        return fault in inspect.getsource(function)
-    except (OSError, TypeError):
-        return False
+def check_fit(trainer: Any) -> None:
+    """Makes ``fit`` of Keras 3 refuse what cannot work, before a step.
 
+    Under parameter servers it fails deep inside TensorFlow. So do several steps in one execution over several replicas.
+    A model under another strategy than that of the job's kind is refused too.
 
-def _check_fit(trainer: Any) -> None:
+    Args:
+        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+    """
     model = trainer.TensorFlowTrainer
     original = model.fit
 
@@ -146,8 +137,6 @@ def _several_workers(strategy: Any) -> bool:
 def _fix_build(trainer: Any) -> None:
     model = trainer.TensorFlowTrainer
     original = model._maybe_symbolic_build
-    if not _has_fault(original, "data_batch = self.distribute_strategy.reduce("):
-        return
 
     def build(self: Any, iterator: Any = None, data_batch: Any = None) -> None:
         if iterator is None or not _several_workers(self._distribute_strategy):
@@ -179,8 +168,6 @@ def _is_built(model: Any) -> bool:
 
 def _fix_reduce(trainer: Any) -> None:
     original = trainer.reduce_per_replica
-    if not _has_fault(original, 'strategy.reduce("MEAN", v, axis=0)'):
-        return
 
     def reduce_per_replica(values: Any, strategy: Any, reduction: str) -> Any:
         if reduction not in ("auto", "mean", "sum", "concat") or not _several_workers(strategy):
@@ -195,11 +182,17 @@ def _fix_reduce(trainer: Any) -> None:
     trainer.reduce_per_replica = reduce_per_replica
 
 
-def _fix_loss_scale(trainer: Any) -> None:
+def correct_loss_scale(trainer: Any) -> None:
+    """Lets all replicas decide together, with loss scaling (``mixed_float16``), whether they make a step.
+
+    In Keras 3 each replica decides from its own gradients: it makes a step with the infinite gradients of another
+    replica, or waits for one that makes none. This applies under MirroredStrategy too.
+
+    Args:
+        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
+    """
     optimizer = trainer.optimizers_module.LossScaleOptimizer
     original = optimizer.check_finite
-    if not _has_fault(optimizer._tf_apply, "finite_per_replica"):
-        return
 
     def check_finite(self: Any, grads: Any) -> Any:
         import tensorflow as tf
