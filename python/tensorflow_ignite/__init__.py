@@ -216,10 +216,11 @@ def _correct_device_iterators(multi_device_iterator_ops: ModuleType) -> None:
     importlib.import_module("tensorflow_ignite.train.device_iterators").correct(multi_device_iterator_ops)
 
 
-def _watch_for_profiles() -> None:
+def _serve_agent() -> None:
     # In the process of a task's script; its children have its variables too.
     if "TENSORFLOW_IGNITE_COMMAND" in os.environ and os.getsid(0) == os.getpid():
         importlib.import_module("tensorflow_ignite.train.profile").watch()
+        importlib.import_module("tensorflow_ignite.train.exception_record").install()
 
 
 hook.install()
@@ -242,5 +243,5 @@ after_import.call("keras.src.layers.preprocessing.text_vectorization", _adapts("
 after_import.call("tf_keras.src.engine.base_preprocessing_layer", _adapts("PreprocessingLayer"))
 after_import.call("keras.src.layers.preprocessing.feature_space", _adapt_features)
 after_import.call("tf_keras.src.utils.feature_space", _adapt_features)
-_watch_for_profiles()
+_serve_agent()
 del after_import, hook
