@@ -285,7 +285,8 @@ public class JobMachineTest {
     story.attemptCause(CAUSE_KIND_NODE_FAILED);
     story.terminates().wait(1).startAndRun().wait(300).counts(0, 0);
 
-    JobStory later = running().crashes(ROLE_WORKER, 1, raised(FAILURE_KIND_PEER, "a.UnavailableError", ""));
+    JobStory later =
+        running().crashes(ROLE_WORKER, 1, raised(FAILURE_KIND_PEER, "a.UnavailableError", ""));
     later.counts(1, 0).task(ROLE_WORKER, 0, endedByNode).counts(0, 1);
     later.attemptCause(CAUSE_KIND_NODE_FAILED);
     later.history("not counted as a crash, since worker 0");
@@ -360,7 +361,10 @@ public class JobMachineTest {
   public void rowsOnTooFewNodesEndTheJobWithTheAnswerAndAreNoCrash() {
     TaskStatus.Builder error =
         raised(FAILURE_KIND_NO_ROWS, "a.CacheEmptyError", "rows a worker are [10, 0]");
-    JobStory story = running().crashes(ROLE_WORKER, 0, raised(FAILURE_KIND_PEER, "a.UnavailableError", "")).crashes(ROLE_WORKER, 1, error);
+    JobStory story =
+        running()
+            .crashes(ROLE_WORKER, 0, raised(FAILURE_KIND_PEER, "a.UnavailableError", ""))
+            .crashes(ROLE_WORKER, 1, error);
     story.is(JOB_STATE_RESTARTING).terminates().is(JOB_STATE_FAILED).counts(0, 0);
     story.cause("no rows: worker 1 on node").cause("rows a worker are [10, 0]");
     story.attemptCause(CAUSE_KIND_NO_ROWS);
