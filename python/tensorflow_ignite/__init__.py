@@ -151,15 +151,16 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def _watch_for_profiles() -> None:
+def _serve_agent() -> None:
     # In the process of a task's script; its children have its variables too.
     if "TENSORFLOW_IGNITE_COMMAND" in os.environ and os.getsid(0) == os.getpid():
         importlib.import_module("tensorflow_ignite.train.profile").watch()
+        importlib.import_module("tensorflow_ignite.train.exception_record").install()
 
 
 hook.install()
 if os.environ.get("TENSORFLOW_IGNITE_CONTEXT"):
     # A task of a job: its script may make a strategy or a model before it uses a name of this package.
     corrections.install()
-_watch_for_profiles()
+_serve_agent()
 del hook

@@ -1,8 +1,21 @@
-"""The reason of a failure is found in the end of the output."""
+"""The reason of a failure is found in the record of the script's exception, or in the end of the output."""
+
+from pathlib import Path
 
 import pytest
 
-from tensorflow_ignite.agent.failure import LAST_LINES, MAX_TRACEBACK_CHARACTERS, describe, find_stacks, find_traceback
+from tensorflow_ignite import errors
+from tensorflow_ignite.agent.failure import (
+    LAST_LINES,
+    MAX_TRACEBACK_CHARACTERS,
+    describe,
+    find,
+    find_stacks,
+    find_traceback,
+)
+from tensorflow_ignite.base import failures
+from tensorflow_ignite.base.messages import to_json
+from tensorflow_ignite.v1 import job_pb2
 
 TRACEBACK = """\
 Traceback (most recent call last):
@@ -75,3 +88,90 @@ def test_a_fault_of_keras_under_several_workers_has_a_remedy() -> None:
     tail = f"Traceback (most recent call last):\n  File 'x'\n{exception}"
     cause, _ = describe("worker 1", 1, tail)
     assert cause.endswith("which `import tensorflow_ignite` makes: add this line to the script")
+
+
+OURS = "tensorflow_ignite.errors"
+TENSORFLOWS = "tensorflow.python.framework.errors_impl"
+LOST_BLOCK = "/a cannot be read: Block 0 of extent b580aadd85c74373b66550a74c5d5caa is lost, and a file needs it"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("ValueError: no such pixel", "SCRIPT"),
+        (f"{OURS}.AttemptSupersededError: by attempt 2", "SCRIPT"),
+        ("a.DataLossError: corrupted record at 0", "SCRIPT"),
+        ("a.CacheEmptyError", "SCRIPT"),
+        (f"{TENSORFLOWS}.UnavailableError: peer", "PEER"),
+        (f"{TENSORFLOWS}.CancelledError", "PEER"),
+        ("ConnectionRefusedError: [Errno 111]", "PEER"),
+        ("BrokenPipeError", "PEER"),
+        (f"{OURS}.ConnectionFailedError: no node answers", "PEER"),
+        ("TimeoutError", "CLUSTER"),
+        (f"{OURS}.StorageFullError: no memory", "CLUSTER"),
+        *(
+            (f"{OURS}.{name}: for now", "CLUSTER")
+            for name in (
+                "LimitExceededError",
+                "RequestTimeoutError",
+                "PredictionTimeoutError",
+                "ClusterNotActiveError",
+                "NoAgentError",
+                "PartitionNotLocalError",
+                "ModelNotServedError",
+            )
+        ),
+        ("MemoryError", "MEMORY"),
+        (f"{TENSORFLOWS}.ResourceExhaustedError: OOM", "MEMORY"),
+        (f"{OURS}.DataLossError: worker 0 cannot", "DATA_LOST"),
+        (f"{OURS}.FileLostError: /a cannot be read", "DATA_LOST"),
+        (f"{TENSORFLOWS}.DataLossError: {LOST_BLOCK}", "DATA_LOST"),
+        (f"{OURS}.CacheEmptyError: worker 1 has no row", "NO_ROWS"),
+        (f"RuntimeError: {OURS}.CacheEmptyError: worker 1 has no row", "NO_ROWS"),
+    ],
+)
+def test_the_kind_of_a_failure_follows_from_the_last_line_of_its_traceback(
+    line: str, kind: str, tmp_path: Path
+) -> None:
+    tail = f"Traceback (most recent call last):\n  File 'x'\n{line}\n"
+    found = find(1, tail, tmp_path / "none")
+    assert kind_of(found) == kind
+    name, _, text = line.partition(": ")
+    assert (found.exception_class, found.exception_text) == (name, text)
+
+
+def kind_of(found: job_pb2.TaskFailure) -> str:
+    return job_pb2.FailureKind.Name(found.kind).removeprefix("FAILURE_KIND_")
+
+
+def test_a_signal_is_no_exception_and_still_an_answer_about_the_data(tmp_path: Path) -> None:
+    aborted = find(-6, f"{TRACEBACK}\n", tmp_path / "none")
+    assert (kind_of(aborted), aborted.exception_class) == ("SIGNAL", "")
+    lost = f"Traceback (most recent call last):\n{OURS}.DataLossError: worker 0 cannot"
+    assert kind_of(find(-6, lost, tmp_path / "none")) == "DATA_LOST"
+    assert find(3, "bye", tmp_path / "none") == job_pb2.TaskFailure(kind=job_pb2.FAILURE_KIND_SCRIPT)
+
+
+def test_a_recorded_exception_counts_and_a_malformed_record_does_not(tmp_path: Path) -> None:
+    record = tmp_path / "failure.7.json"
+    known = failures.of_exception(errors.CacheEmptyError("worker 1 has no row\nof cache 'c'"))
+    assert (kind_of(known), known.exception_class) == ("NO_ROWS", f"{OURS}.CacheEmptyError")
+    assert known.exception_text == "worker 1 has no row"
+    record.write_text(to_json(known))
+    assert find(1, TRACEBACK, record) == known
+    for text in ("{", "[]", '{"kind": {}}', '{"exceptionText": "' + "x" * 20_000 + '"}'):
+        record.write_text(text)
+        assert kind_of(find(1, TRACEBACK, record)) == "PEER"
+    record.write_text(to_json(job_pb2.TaskFailure(kind=1, exception_text="x\n" * 5_000)))
+    assert len(find(1, TRACEBACK, record).exception_text) <= 500
+
+
+def test_an_exception_is_its_class_and_the_first_line_of_its_text_or_that_of_a_function_inside_tensorflow() -> None:
+    class OpError(Exception):
+        pass
+
+    error = OpError(f"{{{{node PyFunc}}}} ValueError: a\n{HANDLED}\n\n\t [[node]]")
+    assert failures.of_exception(error) == failures.of_line("ValueError: two")
+    assert kind_of(failures.of_exception(OpError(f"Graph execution error:\n\n{LOST_BLOCK}"))) == "DATA_LOST"
+    long = failures.of_exception(ValueError("\udc80" + "x" * 10_000))
+    assert (long.exception_class, long.exception_text) == ("ValueError", "?" + "x" * 499)

@@ -199,6 +199,8 @@ def test_a_task_beyond_a_limit_ends_with_all_its_processes_and_an_error_that_nam
     status = run(agent, source, limits=limits)
     assert status.state == job_pb2.TASK_STATE_FAILED
     assert re.fullmatch(error, status.error)
+    is_script = "exited with code" in status.error
+    assert (status.failure.kind == job_pb2.FAILURE_KIND_LIMIT) == (not is_script)
     # Processor time that is over would be over again.
     assert status.failed_permanently == ("cpuTime" in limits)
     assert not agent.living()

@@ -93,6 +93,7 @@ def test_a_failed_installation_fails_the_task_permanently_with_the_lines_of_pip(
     task = start(agent, tmp_path, "print('not reached')", **given)
     status = agent.ended(task, PIP_SECONDS)
     assert (status.state, status.failed_permanently, status.node_failed) == (job_pb2.TASK_STATE_FAILED, True, False)
+    assert status.failure.kind == job_pb2.FAILURE_KIND_PACKAGES
     assert "No matching distribution found for a-package-that-is-nowhere==7" in status.error
     assert "not reached" not in agent.output
     assert not [

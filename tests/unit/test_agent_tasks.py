@@ -126,6 +126,47 @@ def test_a_failed_task_reports_its_exit_code_and_its_traceback(
     assert "launch" not in status.traceback
 
 
+RAISES = """
+import os, subprocess, sys
+import tensorflow_ignite as tfi
+again = [sys.executable, __file__, "child"]
+if len(sys.argv) == 1:
+    subprocess.run(again, start_new_session=True)
+    raise tfi.errors.CacheEmptyError("no row")
+raise ValueError("of a child")
+"""
+
+
+def test_the_exception_that_ends_a_script_is_reported_as_data(agent: Agent) -> None:
+    # After its traceback comes another one, which is not the cause.
+    late = "import atexit\natexit.register(lambda: print('Traceback (most recent call last):\\nKeyError: 1'))\n"
+    failure = agent.ended(agent.start(late + RAISES)).failure
+    assert failure.kind == job_pb2.FAILURE_KIND_NO_ROWS
+    assert failure.exception_class == "tensorflow_ignite.errors.CacheEmptyError"
+    assert failure.exception_text == "no row"
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "exception"),
+    [
+        ("raise ConnectionResetError('by peer')", job_pb2.FAILURE_KIND_PEER, "ConnectionResetError"),
+        (
+            "import os, traceback\nimport tensorflow_ignite\n"
+            "try: 1 / 0\nexcept ZeroDivisionError: traceback.print_exc(); os._exit(3)",
+            job_pb2.FAILURE_KIND_SCRIPT,
+            "ZeroDivisionError",
+        ),
+        ("import os\nos.kill(os.getpid(), 11)", job_pb2.FAILURE_KIND_SIGNAL, ""),
+    ],
+    ids=["without-the-package", "without-the-hook", "signal"],
+)
+def test_a_script_that_records_no_exception_is_understood_by_its_output_and_its_signal(
+    agent: Agent, source: str, kind: int, exception: str
+) -> None:
+    found = agent.ended(agent.start(source)).failure
+    assert (found.kind, found.exception_class) == (kind, exception)
+
+
 def test_progress_is_reported(agent: Agent) -> None:
     task = agent.start(
         "import os, time\n"

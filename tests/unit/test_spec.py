@@ -79,7 +79,7 @@ def test_every_field_of_a_message_has_its_attribute(message, view) -> None:
     hidden = """
         request_id early_failures early_exception moved_at moved_digest moved_checkpoint_step members
         logs_stored token_digest busy_until_nanos save_requested planned_end end end_requested restored_caches
-        layout idle_causes process_node_id abandoned
+        layout idle_causes process_node_id abandoned failure
     """
     fields = {field.name for field in message.DESCRIPTOR.fields} - set(hidden.split())
     assert {field.name for field in dataclasses.fields(view)} == fields

@@ -2,14 +2,23 @@
 
 import re
 import signal
+from pathlib import Path
+
+from google.protobuf import json_format
+
+from tensorflow_ignite.base import failures
+from tensorflow_ignite.base.messages import from_json
+from tensorflow_ignite.v1 import job_pb2
+from tensorflow_ignite.v1.job_pb2 import TaskFailure
 
 # Bytes at the end of the output that are searched for a traceback.
 TAIL_BYTES = 64 * 1024
 LAST_LINES = 30
 MAX_TRACEBACK_CHARACTERS = 16 * 1024
 MAX_LINE_CHARACTERS = 500
+# Of the record of an exception; the script may write anything into its file.
+_MAX_RECORD_BYTES = 16 * 1024
 
-_HEADER = re.compile(r"^[ +|]*(Exception Group )?Traceback \(most recent call last\):\s*$")
 _CHAINED = (
     "During handling of the above exception, another exception occurred:",
     "The above exception was the direct cause of the following exception:",
@@ -21,7 +30,6 @@ _REMEDIES = {
     "Attempt to convert a value (PerReplica": "fit of Keras 3 needs a correction under several workers, which `import "
     "tensorflow_ignite` makes: add this line to the script",
 }
-_EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*[A-Z]\w*(: .*)?$")
 _SYNTAX_EXCEPTION = re.compile(r"^([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit)(: .*)?$")
 
 
@@ -41,15 +49,41 @@ def describe(task_name: str, exit_code: int, tail: str) -> tuple[str, str]:
     return f"{task_name} {cause}{f': {exception}' if exception else ''}{remedy}", text
 
 
+def find(exit_code: int, tail: str, record: Path) -> TaskFailure:
+    """Returns the reason of the failure of a script that nobody has ended.
+
+    Args:
+        exit_code: As above.
+        tail: As above; it counts if the script has not recorded its exception: it does not import this package, or
+            has ended without its hook.
+        record: The file for that.
+    """
+    found = _recorded(record) or failures.of_line(find_traceback(tail)[1])
+    if exit_code < 0 and found.kind not in (job_pb2.FAILURE_KIND_DATA_LOST, job_pb2.FAILURE_KIND_NO_ROWS):
+        return TaskFailure(kind=job_pb2.FAILURE_KIND_SIGNAL)
+    return found
+
+
+def _recorded(record: Path) -> TaskFailure | None:
+    try:
+        if not record.is_file():
+            return None
+        with record.open("rb") as opened:
+            found = from_json(opened.read(_MAX_RECORD_BYTES).decode(), TaskFailure())
+        return failures.bounded(found) if found.kind else None
+    except (OSError, ValueError, json_format.ParseError):
+        return None
+
+
 def find_traceback(tail: str) -> tuple[str, str]:
     """Returns the last traceback with its chained ones, else the last lines; and the exception's line, if any."""
     lines = _lines(tail)
-    headers = [number for number, line in enumerate(lines) if _HEADER.match(line)]
+    headers = [number for number, line in enumerate(lines) if failures.HEADER.match(line)]
     if not headers:
         last = lines[-LAST_LINES:]
         return _bounded("\n".join(last)), _last_match(_SYNTAX_EXCEPTION, last)
     first = headers.pop()
-    exception = next((line for line in lines[first + 1 :] if _EXCEPTION.match(line)), "")
+    exception = failures.last_exception(lines)
     while headers and _is_chained(lines[headers[-1] : first]):
         first = headers.pop()
     return _bounded("\n".join(lines[first:])), exception[:MAX_LINE_CHARACTERS]

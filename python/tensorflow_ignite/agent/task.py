@@ -26,6 +26,7 @@ from tensorflow_ignite.agent.spares import Spares, TaskStart
 from tensorflow_ignite.agent.stall import DUMP_SECONDS, StallMonitor, processor_time
 from tensorflow_ignite.agent.unpack import BadArchiveError
 from tensorflow_ignite.agent.usage import Usage, UsageMonitor
+from tensorflow_ignite.base import failures
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import StartTaskRequest
@@ -54,6 +55,8 @@ class Ending:
     node_failed: bool = False
     #: The task made no progress for too long.
     stalled: bool = False
+    #: The reason of a failure of the task itself.
+    kind: job_pb2.FailureKind = job_pb2.FAILURE_KIND_UNSPECIFIED
 
 
 class Task:
@@ -154,6 +157,8 @@ class Task:
         except (BadArchiveError, BadScriptError, PackagesError) as error:
             # The next attempt gets the same code.
             self.status.failed_permanently = True
+            packages_failed = isinstance(error, PackagesError)
+            self.status.failure.kind = job_pb2.FAILURE_KIND_PACKAGES if packages_failed else job_pb2.FAILURE_KIND_SCRIPT
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
             return
         except OSError as error:
@@ -367,7 +372,8 @@ class Task:
     async def _enforce_limits(self, monitor: LimitMonitor, running: Keeper) -> None:
         breach = None if self._ending is not None else await monitor.breach()
         if breach is not None and _exit_code(running) is None:
-            self._kill(running, Ending(job_pb2.TASK_STATE_FAILED, breach.text), breach.grace)
+            ending = Ending(job_pb2.TASK_STATE_FAILED, breach.text, kind=job_pb2.FAILURE_KIND_LIMIT)
+            self._kill(running, ending, breach.grace)
             # A new attempt would exceed the same limit again.
             self.status.failed_permanently = self._ending is not None and breach.permanent
 
@@ -407,19 +413,25 @@ class Task:
                 f"{self._name} was killed, since its keeper (process {ended.pid}) was killed: no process of "
                 "a task runs without its keeper; the script, another program or the kernel killed it"
             )
-            self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error), exit_code)
+            self._finish_by(Ending(job_pb2.TASK_STATE_FAILED, error, kind=job_pb2.FAILURE_KIND_SIGNAL), exit_code)
         elif exit_code == 0:
             self._finish(job_pb2.TASK_STATE_SUCCEEDED, 0, "", "")
         else:
             tail = self.output.tail(failure.TAIL_BYTES)
             error, traceback = failure.describe(self._name, exit_code, tail)
             limit = limits.explanation(self.request.limits, exit_code, f"{error}\n{traceback}")
-            self.status.failed_permanently = bool(limit) and limits.is_cpu_time(exit_code)
+            record = failures.record_path(self._context, self.status.pid)
+            self.status.failure.CopyFrom(failure.find(exit_code, tail, record))
+            if limit and limits.is_cpu_time(exit_code):
+                self.status.failed_permanently = True
+                self.status.failure.kind = job_pb2.FAILURE_KIND_LIMIT
             self._finish(job_pb2.TASK_STATE_FAILED, exit_code, f"{error}; {limit}" if limit else error, traceback)
 
     def _finish_by(self, ending: Ending, exit_code: int) -> None:
         self.status.node_failed = ending.node_failed
         self.status.stalled = ending.stalled
+        if ending.kind:
+            self.status.failure.kind = ending.kind
         stacks = failure.find_stacks(self.output.tail(failure.TAIL_BYTES)) if ending.stalled else ""
         self._finish(ending.state, exit_code, ending.error, stacks)
 

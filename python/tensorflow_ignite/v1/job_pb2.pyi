@@ -111,6 +111,19 @@ class Role(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ROLE_EVALUATOR: _ClassVar[Role]
     ROLE_NAMED: _ClassVar[Role]
 
+class FailureKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FAILURE_KIND_UNSPECIFIED: _ClassVar[FailureKind]
+    FAILURE_KIND_SCRIPT: _ClassVar[FailureKind]
+    FAILURE_KIND_PEER: _ClassVar[FailureKind]
+    FAILURE_KIND_CLUSTER: _ClassVar[FailureKind]
+    FAILURE_KIND_MEMORY: _ClassVar[FailureKind]
+    FAILURE_KIND_DATA_LOST: _ClassVar[FailureKind]
+    FAILURE_KIND_NO_ROWS: _ClassVar[FailureKind]
+    FAILURE_KIND_SIGNAL: _ClassVar[FailureKind]
+    FAILURE_KIND_LIMIT: _ClassVar[FailureKind]
+    FAILURE_KIND_PACKAGES: _ClassVar[FailureKind]
+
 class TaskState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     TASK_STATE_UNSPECIFIED: _ClassVar[TaskState]
@@ -222,6 +235,16 @@ ROLE_WORKER: Role
 ROLE_PS: Role
 ROLE_EVALUATOR: Role
 ROLE_NAMED: Role
+FAILURE_KIND_UNSPECIFIED: FailureKind
+FAILURE_KIND_SCRIPT: FailureKind
+FAILURE_KIND_PEER: FailureKind
+FAILURE_KIND_CLUSTER: FailureKind
+FAILURE_KIND_MEMORY: FailureKind
+FAILURE_KIND_DATA_LOST: FailureKind
+FAILURE_KIND_NO_ROWS: FailureKind
+FAILURE_KIND_SIGNAL: FailureKind
+FAILURE_KIND_LIMIT: FailureKind
+FAILURE_KIND_PACKAGES: FailureKind
 TASK_STATE_UNSPECIFIED: TaskState
 TASK_STATE_PLACED: TaskState
 TASK_STATE_RESERVED: TaskState
@@ -609,7 +632,7 @@ class Task(_message.Message):
     def __init__(self, role: _Optional[_Union[Role, str]] = ..., index: _Optional[int] = ..., node_id: _Optional[str] = ..., incarnation: _Optional[int] = ..., partitions: _Optional[_Iterable[int]] = ..., status: _Optional[_Union[TaskStatus, _Mapping]] = ..., node_address: _Optional[str] = ..., role_name: _Optional[str] = ..., role_index: _Optional[int] = ..., abandoned: bool = ...) -> None: ...
 
 class TaskStatus(_message.Message):
-    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm", "gpus", "memory_bytes", "device_memory_bytes")
+    __slots__ = ("state", "address", "rows", "pid", "exit_code", "error", "traceback", "started_at", "finished_at", "progress", "log_complete", "log_dropped_bytes", "failed_permanently", "agent_lost", "token_digest", "node_failed", "stalled", "end_requested", "log_bytes", "warm", "gpus", "memory_bytes", "device_memory_bytes", "failure")
     STATE_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -633,6 +656,7 @@ class TaskStatus(_message.Message):
     GPUS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     DEVICE_MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
     state: TaskState
     address: str
     rows: int
@@ -656,7 +680,18 @@ class TaskStatus(_message.Message):
     gpus: _containers.RepeatedScalarFieldContainer[str]
     memory_bytes: int
     device_memory_bytes: int
-    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ..., warm: bool = ..., gpus: _Optional[_Iterable[str]] = ..., memory_bytes: _Optional[int] = ..., device_memory_bytes: _Optional[int] = ...) -> None: ...
+    failure: TaskFailure
+    def __init__(self, state: _Optional[_Union[TaskState, str]] = ..., address: _Optional[str] = ..., rows: _Optional[int] = ..., pid: _Optional[int] = ..., exit_code: _Optional[int] = ..., error: _Optional[str] = ..., traceback: _Optional[str] = ..., started_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finished_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[Progress, _Mapping]] = ..., log_complete: bool = ..., log_dropped_bytes: _Optional[int] = ..., failed_permanently: bool = ..., agent_lost: bool = ..., token_digest: _Optional[bytes] = ..., node_failed: bool = ..., stalled: bool = ..., end_requested: _Optional[str] = ..., log_bytes: _Optional[int] = ..., warm: bool = ..., gpus: _Optional[_Iterable[str]] = ..., memory_bytes: _Optional[int] = ..., device_memory_bytes: _Optional[int] = ..., failure: _Optional[_Union[TaskFailure, _Mapping]] = ...) -> None: ...
+
+class TaskFailure(_message.Message):
+    __slots__ = ("kind", "exception_class", "exception_text")
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    EXCEPTION_CLASS_FIELD_NUMBER: _ClassVar[int]
+    EXCEPTION_TEXT_FIELD_NUMBER: _ClassVar[int]
+    kind: FailureKind
+    exception_class: str
+    exception_text: str
+    def __init__(self, kind: _Optional[_Union[FailureKind, str]] = ..., exception_class: _Optional[str] = ..., exception_text: _Optional[str] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end", "epochs", "rounds", "waiting_for", "throughput")

@@ -3,11 +3,13 @@ package io.tensorflowignite.simulation;
 import io.tensorflowignite.agent.SimulatedRunner;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.EndProgress;
+import io.tensorflowignite.v1.FailureKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.PlannedEnd;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
+import io.tensorflowignite.v1.TaskFailure;
 import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
@@ -26,6 +28,19 @@ import java.util.concurrent.TimeUnit;
 final class SimulatedAgent implements SimulatedRunner.Agent {
   private static final int PROGRESS_MS = 2_500;
   private static final int LEASE_MS = 6_000;
+  private static final TaskStatus CRASH =
+      raised(FailureKind.FAILURE_KIND_SCRIPT, "ValueError", "no");
+  private static final TaskStatus PEER_LOST =
+      raised(FailureKind.FAILURE_KIND_PEER, "UnavailableError", "connection reset");
+
+  private static TaskStatus raised(FailureKind kind, String type, String text) {
+    TaskFailure.Builder failure =
+        TaskFailure.newBuilder().setKind(kind).setExceptionClass(type).setExceptionText(text);
+    return TaskStatus.newBuilder()
+        .setError("exited with code 1: " + type + ": " + text)
+        .setFailure(failure)
+        .build();
+  }
 
   /** One attempt on this host. */
   private static final class LocalTasks {
@@ -185,8 +200,7 @@ final class SimulatedAgent implements SimulatedRunner.Agent {
               end(
                   process,
                   crashes ? TaskState.TASK_STATE_FAILED : TaskState.TASK_STATE_SUCCEEDED,
-                  crashes ? "exited with code 1: ValueError: no" : "",
-                  false);
+                  crashes ? CRASH : TaskStatus.getDefaultInstance());
             }
           });
     }
@@ -273,24 +287,24 @@ final class SimulatedAgent implements SimulatedRunner.Agent {
   private void kill(LocalTasks local, TaskState state, String error, boolean nodeFailed) {
     for (SimulatedProcess process : new ArrayList<>(local.processes.values())) {
       if (process.runs) {
-        end(process, state, error, nodeFailed);
+        TaskStatus why = TaskStatus.newBuilder().setError(error).setNodeFailed(nodeFailed).build();
+        end(process, state, why);
       }
     }
   }
 
-  private void end(SimulatedProcess process, TaskState state, String error, boolean nodeFailed) {
+  private void end(SimulatedProcess process, TaskState state, TaskStatus why) {
     process.runs = false;
     process.state = state;
     books.end(process.key.getJobId(), process.attempt);
     simulation.log(
         "%s ends %s of job %s: %s %s",
-        node.id(), process.attempt, process.key.getJobId(), state, error);
+        node.id(), process.attempt, process.key.getJobId(), state, why.getError());
     TaskStatus status =
         process
             .status()
             .setExitCode(state == TaskState.TASK_STATE_SUCCEEDED ? 0 : 1)
-            .setError(error)
-            .setNodeFailed(nodeFailed)
+            .mergeFrom(why)
             .build();
     after(5, () -> event(process, status.toBuilder()));
     if (state == TaskState.TASK_STATE_FAILED) {
@@ -310,8 +324,7 @@ final class SimulatedAgent implements SimulatedRunner.Agent {
             simulation.between(50, 2_000),
             () -> {
               if (process.runs) {
-                String error = "exited with code 1: UnavailableError: connection reset";
-                end(process, TaskState.TASK_STATE_FAILED, error, false);
+                end(process, TaskState.TASK_STATE_FAILED, PEER_LOST);
               }
             });
       }
@@ -325,7 +338,7 @@ final class SimulatedAgent implements SimulatedRunner.Agent {
     all.removeIf(process -> !process.runs);
     if (!all.isEmpty()) {
       SimulatedProcess process = all.get(simulation.random.nextInt(all.size()));
-      end(process, TaskState.TASK_STATE_FAILED, "exited with code 1: ValueError: no", false);
+      end(process, TaskState.TASK_STATE_FAILED, CRASH);
     }
   }
 

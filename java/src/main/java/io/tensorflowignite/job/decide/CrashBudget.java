@@ -2,6 +2,11 @@ package io.tensorflowignite.job.decide;
 
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_CLUSTER;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_DATA_LOST;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_MEMORY;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_NO_ROWS;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_PEER;
 import static io.tensorflowignite.v1.JobKind.JOB_KIND_PREDICT;
 import static io.tensorflowignite.v1.Role.ROLE_EVALUATOR;
 
@@ -10,17 +15,19 @@ import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseCount;
 import io.tensorflowignite.v1.CauseKind;
+import io.tensorflowignite.v1.FailureKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobOrBuilder;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskFailure;
 import java.time.Duration;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
@@ -45,36 +52,9 @@ final class CrashBudget {
   /** A busy machine gets up to 8 times the start timeout. */
   private static final int MAX_START_DOUBLINGS = 3;
 
-  /** The end of a task's error: the last line of its Python traceback. */
-  private static final Pattern EXCEPTION =
-      Pattern.compile("exited with code \\d+: ((?:[A-Za-z_]\\w*\\.)*(\\w+)(?:: .*)?)$");
-
-  /** Exceptions of a task whose connections to the other tasks break. */
-  private static final String OF_PEERS =
-      "(Aborted|Cancelled|DeadlineExceeded|Unavailable|BrokenPipe)Error|Connection\\w*Error";
-
-  private static final Pattern OF_A_PEER = Pattern.compile(OF_PEERS);
-
-  /** Exceptions that the cluster or the network may have caused: a retry may help. */
-  private static final Pattern MAY_PASS =
-      Pattern.compile(
-          OF_PEERS
-              + "|(Request|Prediction)?TimeoutError|LimitExceededError|StorageFullError"
-              + "|ClusterNotActiveError|NoAgentError|PartitionNotLocalError|ModelNotServedError"
-              + "|MemoryError|ResourceExhaustedError|SystemExit");
-
-  /**
-   * Errors of Python when a task has read data whose copies are all lost; TensorFlow gives the text
-   * of a lost block a class of its own.
-   */
-  private static final Pattern DATA_LOSS =
-      Pattern.compile(
-          "\\btensorflow_ignite\\.errors\\.(DataLossError|FileLostError)\\b"
-              + "|\\bof extent [0-9a-f]{32} is lost\\b");
-
-  /** The error of Python when a worker has no row that it needs. */
-  private static final Pattern NO_ROWS =
-      Pattern.compile("\\btensorflow_ignite\\.errors\\.CacheEmptyError\\b");
+  /** Failures that the cluster, the network or the failure of another task may have caused. */
+  private static final Set<FailureKind> MAY_PASS =
+      EnumSet.of(FAILURE_KIND_PEER, FAILURE_KIND_CLUSTER, FAILURE_KIND_MEMORY);
 
   private CrashBudget() {}
 
@@ -160,12 +140,11 @@ final class CrashBudget {
    * retry may help. A step of a prediction is a row, and says nothing about the row that fails.
    */
   static String earlyException(JobOrBuilder job, Attempt attempt, Task task) {
-    Matcher found = exception(task);
-    return !found.find()
-            || MAY_PASS.matcher(found.group(2)).matches()
-            || (!isPrediction(job) && progressed(attempt))
+    TaskFailure failure = task.getStatus().getFailure();
+    boolean isEarly = isPrediction(job) || !progressed(attempt);
+    return failure.getExceptionClass().isEmpty() || mayBeOfAnother(task) || !isEarly
         ? ""
-        : found.group(1);
+        : failure.getExceptionClass() + ": " + failure.getExceptionText();
   }
 
   private static boolean isPrediction(JobOrBuilder job) {
@@ -174,18 +153,16 @@ final class CrashBudget {
 
   /** Whether the failure of another task may have caused the exception of the task. */
   static boolean mayBeOfAnother(Task task) {
-    Matcher found = exception(task);
-    return found.find() && MAY_PASS.matcher(found.group(2)).matches();
+    return MAY_PASS.contains(kind(task));
   }
 
   /** Whether the end of another task may have caused the exception of the task. */
   static boolean isOfAPeer(Task task) {
-    Matcher found = exception(task);
-    return found.find() && OF_A_PEER.matcher(found.group(2)).matches();
+    return kind(task) == FAILURE_KIND_PEER;
   }
 
-  private static Matcher exception(Task task) {
-    return EXCEPTION.matcher(task.getStatus().getError());
+  private static FailureKind kind(Task task) {
+    return task.getStatus().getFailure().getKind();
   }
 
   /**
@@ -210,12 +187,12 @@ final class CrashBudget {
 
   /** Whether the task failed because data are lost, which is no fault of the script. */
   static boolean isDataLoss(Task task) {
-    return DATA_LOSS.matcher(task.getStatus().getError()).find();
+    return kind(task) == FAILURE_KIND_DATA_LOST;
   }
 
   /** Whether the task failed because it found no rows: an answer that a retry cannot change. */
   static boolean lacksRows(Task task) {
-    return NO_ROWS.matcher(task.getStatus().getError()).find();
+    return kind(task) == FAILURE_KIND_NO_ROWS;
   }
 
   /** Whether the failed task may be started again while the other tasks continue. */

@@ -5,6 +5,7 @@ import static io.tensorflowignite.job.decide.JobStory.NODE_B;
 import static io.tensorflowignite.job.decide.JobStory.NODE_C;
 import static io.tensorflowignite.job.decide.JobStory.active;
 import static io.tensorflowignite.job.decide.JobStory.failed;
+import static io.tensorflowignite.job.decide.JobStory.raised;
 import static io.tensorflowignite.job.decide.JobStory.reserving;
 import static io.tensorflowignite.job.decide.JobStory.running;
 import static io.tensorflowignite.job.decide.JobStory.starting;
@@ -20,6 +21,9 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NO_ROWS;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_PLANNED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_START_TIMEOUT;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_DATA_LOST;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_NO_ROWS;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_PEER;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_ENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
@@ -281,7 +285,8 @@ public class JobMachineTest {
     story.attemptCause(CAUSE_KIND_NODE_FAILED);
     story.terminates().wait(1).startAndRun().wait(300).counts(0, 0);
 
-    JobStory later = running().crashes(ROLE_WORKER, 1, "exited with code 1: UnavailableError");
+    JobStory later =
+        running().crashes(ROLE_WORKER, 1, raised(FAILURE_KIND_PEER, "a.UnavailableError", ""));
     later.counts(1, 0).task(ROLE_WORKER, 0, endedByNode).counts(0, 1);
     later.attemptCause(CAUSE_KIND_NODE_FAILED);
     later.history("not counted as a crash, since worker 0");
@@ -339,24 +344,12 @@ public class JobMachineTest {
 
   @Test
   public void taskThatReadsLostDataEndsTheJobAndIsNotCountedAsACrash() {
-    String extent = "b580aadd85c74373b66550a74c5d5caa";
-    for (String error :
-        List.of(
-            "worker 0 exited with code 1: tensorflow_ignite.errors.DataLossError: worker 0 cannot",
-            "worker 0 exited with code 1: tensorflow_ignite.errors.FileLostError: /a cannot be"
-                + " read",
-            "worker 0 exited with code 1: tensorflow.python.framework.errors_impl.DataLossError:"
-                + (" /a cannot be read: Block 0 of extent " + extent + " is lost, and a file"))) {
-      JobStory story = running().crashes(ROLE_WORKER, 0, error).is(JOB_STATE_RESTARTING);
-      story.terminates().is(JOB_STATE_FAILED).counts(0, 0).attemptCause(CAUSE_KIND_DATA_LOST);
-      story.cause("data lost: worker 0 on node").cause(error);
-      assertTrue(story.job.getTraceback(), story.job.getTraceback().contains("Traceback"));
-    }
-    String corrupt = "tensorflow.python.framework.errors_impl.DataLossError: corrupted record at 0";
-    JobStory own = running().crashes(ROLE_WORKER, 0, corrupt);
-    own.terminates().wait(2).is(JOB_STATE_RESERVING).counts(1, 0);
+    TaskStatus.Builder lost = raised(FAILURE_KIND_DATA_LOST, "a.FileLostError", "/a is lost");
+    JobStory story = running().crashes(ROLE_WORKER, 0, lost).is(JOB_STATE_RESTARTING);
+    story.terminates().is(JOB_STATE_FAILED).counts(0, 0).attemptCause(CAUSE_KIND_DATA_LOST);
+    story.cause("data lost: worker 0 on node").cause("a.FileLostError: /a is lost");
+    assertTrue(story.job.getTraceback(), story.job.getTraceback().contains("Traceback"));
 
-    String lost = "tensorflow_ignite.errors.FileLostError: /a cannot be read";
     JobStory client = JobStory.parameterServer().runs().crashes(ROLE_CLIENT, 0, lost);
     client.provesTermination(NODE_A, NODE_B, NODE_C).is(JOB_STATE_FAILED);
     client.cause("data lost: ");
@@ -366,11 +359,12 @@ public class JobMachineTest {
 
   @Test
   public void rowsOnTooFewNodesEndTheJobWithTheAnswerAndAreNoCrash() {
-    String error =
-        "exited with code 1: tensorflow_ignite.errors.CacheEmptyError: worker 1 has no row of cache"
-            + " 'digits' to repeat: rows a worker are [10, 0], and each needs at least one.";
-    String peer = "exited with code 1: a.b.UnavailableError: connection reset by peer";
-    JobStory story = running().crashes(ROLE_WORKER, 0, peer).crashes(ROLE_WORKER, 1, error);
+    TaskStatus.Builder error =
+        raised(FAILURE_KIND_NO_ROWS, "a.CacheEmptyError", "rows a worker are [10, 0]");
+    JobStory story =
+        running()
+            .crashes(ROLE_WORKER, 0, raised(FAILURE_KIND_PEER, "a.UnavailableError", ""))
+            .crashes(ROLE_WORKER, 1, error);
     story.is(JOB_STATE_RESTARTING).terminates().is(JOB_STATE_FAILED).counts(0, 0);
     story.cause("no rows: worker 1 on node").cause("rows a worker are [10, 0]");
     story.attemptCause(CAUSE_KIND_NO_ROWS);
@@ -417,7 +411,7 @@ public class JobMachineTest {
   @Test
   public void aCrashIsNotCountedWhenItsDataMovedAndItIsWhenTheyMoveOnlyLater() {
     JobStory story = running(spec -> spec.getRestartBuilder().setMaxCrashes(0)).mapChanges();
-    story.crashes(ROLE_WORKER, 0, "partition 0 is not primary on node aaaaaaaa").terminates();
+    story.crashes(ROLE_WORKER, 0, failed("partition 0 is not primary")).terminates();
     story.wait(1).is(JOB_STATE_RESTARTING).passes(1).dataMoves(NODE_C, 0).is(JOB_STATE_RESERVING);
     assertEquals(CAUSE_KIND_DATA_MOVED, story.counts(0, 0).ended.get(0).getCauseKind());
     assertEquals("", story.job.getTraceback());

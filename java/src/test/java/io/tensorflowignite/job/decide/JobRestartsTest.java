@@ -5,6 +5,7 @@ import static io.tensorflowignite.job.decide.JobStory.NODE_B;
 import static io.tensorflowignite.job.decide.JobStory.NODE_C;
 import static io.tensorflowignite.job.decide.JobStory.atStep;
 import static io.tensorflowignite.job.decide.JobStory.failed;
+import static io.tensorflowignite.job.decide.JobStory.raised;
 import static io.tensorflowignite.job.decide.JobStory.running;
 import static io.tensorflowignite.job.decide.JobStory.starting;
 import static io.tensorflowignite.job.decide.JobStory.status;
@@ -12,6 +13,10 @@ import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_CRASH;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_DATA_MOVED;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_NODE_LEFT;
 import static io.tensorflowignite.v1.CauseKind.CAUSE_KIND_STALL;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_CLUSTER;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_MEMORY;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_PEER;
+import static io.tensorflowignite.v1.FailureKind.FAILURE_KIND_SCRIPT;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_FAILED;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_PENDING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
@@ -27,6 +32,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Timestamps;
+import io.tensorflowignite.v1.FailureKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.TaskStatus;
 import java.time.Duration;
@@ -130,16 +136,19 @@ public class JobRestartsTest {
 
   @Test
   public void theSameExceptionTwiceBeforeTheFirstStepFailsTheJobAndOthersAreRetried() {
-    String first = "worker 0 exited with code 1: KeyError: 'a'";
+    TaskStatus.Builder first = raised(FAILURE_KIND_SCRIPT, "KeyError", "'a'");
     crashesInTwoAttempts(first, first)
         .is(JOB_STATE_FAILED)
         .cause("raised the same exception 2 times in a row before the first step");
-    crashesInTwoAttempts(first, "worker 0 exited with code 1: KeyError: 'b'")
-        .is(JOB_STATE_RESERVING);
-    for (String mayPass : List.of("a.b.UnavailableError: peer", "ConnectionRefusedError")) {
-      String error = "worker 0 exited with code 1: " + mayPass;
-      crashesInTwoAttempts(error, error).is(JOB_STATE_RESERVING);
+    for (TaskStatus.Builder other :
+        List.of(
+            raised(FAILURE_KIND_SCRIPT, "KeyError", "'b'"),
+            raised(FAILURE_KIND_SCRIPT, "IndexError", "'a'"))) {
+      crashesInTwoAttempts(first, other).is(JOB_STATE_RESERVING);
     }
+    // The text is for people: without a known exception there is nothing to compare.
+    TaskStatus.Builder unknown = failed("worker 0 exited with code 1: KeyError: 'a'");
+    crashesInTwoAttempts(unknown, unknown).is(JOB_STATE_RESERVING);
     JobStory story = running();
     for (int attempt = 1; attempt <= 2; attempt++) {
       // Only the chief reports; it resumed from step 4 in each attempt.
@@ -149,30 +158,21 @@ public class JobRestartsTest {
   }
 
   @Test
-  public void errorsOfTheClusterThatMayPassAreRetriedInEachKindOfJob() {
-    for (String mayPass :
-        List.of(
-            "LimitExceededError",
-            "RequestTimeoutError",
-            "PredictionTimeoutError",
-            "ClusterNotActiveError",
-            "NoAgentError",
-            "PartitionNotLocalError",
-            "ModelNotServedError")) {
-      String error = "exited with code 1: tensorflow_ignite.errors." + mayPass + ": for now";
+  public void failuresThatMayPassAreRetriedInEachKindOfJob() {
+    for (FailureKind mayPass :
+        List.of(FAILURE_KIND_PEER, FAILURE_KIND_CLUSTER, FAILURE_KIND_MEMORY)) {
+      TaskStatus.Builder error = raised(mayPass, "a.b.Error", "for now");
       crashesInTwoAttempts(error, error).is(JOB_STATE_RESERVING);
       JobStory prediction = JobStory.predict().runs();
-      prediction.crashes(ROLE_WORKER, 0, "worker 0 " + error).is(JOB_STATE_RUNNING).startAndRun();
-      prediction.crashes(ROLE_WORKER, 1, "worker 1 " + error).is(JOB_STATE_RUNNING);
+      prediction.crashes(ROLE_WORKER, 0, error).is(JOB_STATE_RUNNING).startAndRun();
+      prediction.crashes(ROLE_WORKER, 1, error).is(JOB_STATE_RUNNING);
     }
-    String lasting = "exited with code 1: tensorflow_ignite.errors.AttemptSupersededError: by 2";
-    crashesInTwoAttempts(lasting, lasting).is(JOB_STATE_FAILED);
   }
 
   @Test
   public void theSameExceptionTwiceFailsAPredictionHoweverManyRowsArePredicted() {
     JobStory story = JobStory.predict().runs();
-    String error = "worker 0 exited with code 1: ValueError: a row";
+    TaskStatus.Builder error = raised(FAILURE_KIND_SCRIPT, "ValueError", "a row");
     story.meanwhile(ROLE_WORKER, 1, atStep(900, 0));
     story.crashes(ROLE_WORKER, 0, error).is(JOB_STATE_RUNNING).startAndRun();
     story.meanwhile(ROLE_WORKER, 0, atStep(5, 0));
@@ -180,7 +180,8 @@ public class JobRestartsTest {
     story.cause("raised the same exception 2 times in a row; last:");
   }
 
-  private static JobStory crashesInTwoAttempts(String first, String second) {
+  private static JobStory crashesInTwoAttempts(
+      TaskStatus.Builder first, TaskStatus.Builder second) {
     JobStory story = running().crashes(ROLE_WORKER, 0, first).terminates().wait(1).startAndRun();
     return story.crashes(ROLE_WORKER, 0, second).terminates().wait(2);
   }
@@ -198,8 +199,8 @@ public class JobRestartsTest {
     TaskStatus.Builder late = failed("lost its peer").setFinishedAt(Timestamps.fromSeconds(2));
     JobStory story = running().meanwhile(ROLE_WORKER, 0, late).task(ROLE_WORKER, 1, early);
     story.attemptCause(CAUSE_KIND_CRASH, "ran out of memory");
-    early.setError("exited with code 1: UnavailableError: Socket closed");
-    late.setError("exited with code 1: ValueError: no");
+    early.getFailureBuilder().setKind(FAILURE_KIND_PEER);
+    late.getFailureBuilder().setKind(FAILURE_KIND_SCRIPT);
     story = running().meanwhile(ROLE_WORKER, 0, early).task(ROLE_WORKER, 1, late);
     story.attemptCause(CAUSE_KIND_CRASH, "worker 1");
   }
@@ -207,9 +208,7 @@ public class JobRestartsTest {
   @Test
   public void aWorkerThatFinishedIsNamedWhereAnotherOneNoticesItsEndOrStalls() {
     String waited = "; it may have waited for worker 0, which had ended with exit code 0";
-    String peer =
-        "exited with code 1: tensorflow.python.framework.errors_impl.UnavailableError: Task"
-            + " /job:worker/replica:0/task:0 has failed, got preempted, or crashed unexpectedly";
+    TaskStatus.Builder peer = raised(FAILURE_KIND_PEER, "a.b.UnavailableError", "Task has failed");
     JobStory noticed = running().meanwhile(ROLE_WORKER, 0, status(TASK_STATE_SUCCEEDED));
     noticed.crashes(ROLE_WORKER, 1, peer).attemptCause(CAUSE_KIND_CRASH, waited);
 
@@ -219,7 +218,7 @@ public class JobRestartsTest {
     stalled.terminates().wait(2).is(JOB_STATE_RESERVING);
 
     JobStory own = running().meanwhile(ROLE_WORKER, 0, status(TASK_STATE_SUCCEEDED));
-    own.crashes(ROLE_WORKER, 1, "exited with code 1: ValueError: a row");
+    own.crashes(ROLE_WORKER, 1, raised(FAILURE_KIND_SCRIPT, "ValueError", "a row"));
     assertFalse(own.attempt().getCause().contains("waited"));
   }
 

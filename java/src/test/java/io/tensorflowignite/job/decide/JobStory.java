@@ -21,6 +21,7 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.EndProgress;
 import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.FailureKind;
 import io.tensorflowignite.v1.Gpu;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobKind;
@@ -32,6 +33,7 @@ import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Role;
 import io.tensorflowignite.v1.Strategy;
 import io.tensorflowignite.v1.Task;
+import io.tensorflowignite.v1.TaskFailure;
 import io.tensorflowignite.v1.TaskState;
 import io.tensorflowignite.v1.TaskStatus;
 import java.util.ArrayList;
@@ -143,6 +145,13 @@ final class JobStory {
 
   static TaskStatus.Builder failed(String error) {
     return status(TASK_STATE_FAILED).setExitCode(1).setError(error);
+  }
+
+  /** A script that an exception has ended. */
+  static TaskStatus.Builder raised(FailureKind kind, String type, String text) {
+    TaskFailure.Builder failure =
+        TaskFailure.newBuilder().setKind(kind).setExceptionClass(type).setExceptionText(text);
+    return failed("exited with code 1: " + type + ": " + text).setFailure(failure);
   }
 
   static TaskStatus.Builder atStep(long step, long resumedFrom) {
@@ -421,12 +430,12 @@ final class JobStory {
   }
 
   JobStory crashes(Role role, int index) {
-    return crashes(role, index, "exited with code 3 (ValueError: no)");
+    return crashes(role, index, failed("exited with code 3 (ValueError: no)"));
   }
 
-  JobStory crashes(Role role, int index, String error) {
+  JobStory crashes(Role role, int index, TaskStatus.Builder failed) {
     String traceback = "Traceback …\nValueError: no";
-    return task(role, index, failed(error).setExitCode(3).setTraceback(traceback));
+    return task(role, index, failed.setExitCode(3).setTraceback(traceback));
   }
 
   Attempt attempt() {
