@@ -305,7 +305,7 @@ public class ItAccess {
     TaskToken token = TaskToken.create(key);
     String task = bearer(token.text());
     info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
-    node.jobs.insert(
+    Job job =
         job("7a5c0000", "root")
             .clearFinishedAt()
             .setState(JOB_STATE_RUNNING)
@@ -322,7 +322,9 @@ public class ItAccess {
                         Task.newBuilder()
                             .setRole(ROLE_WORKER)
                             .setStatus(TaskStatus.newBuilder().setTokenDigest(token.digest()))))
-            .build());
+            .build();
+    node.jobs.insert(job.toBuilder().clearAttempts().build());
+    node.jobs.update(job.getId(), row -> job);
     info("images", task).assertAnswered();
     info("labels", task).assertAnswered();
     String text = info("salaries", task).assertRefused(Status.Code.PERMISSION_DENIED);

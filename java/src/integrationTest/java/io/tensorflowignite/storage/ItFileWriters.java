@@ -285,7 +285,8 @@ public class ItFileWriters extends StorageTest {
   @Test
   public void onlyTheJobsCurrentTasksChangeFiles() {
     JobTable jobs = new JobTable(cluster.nodes.get(0));
-    jobs.insert(job(2, 1));
+    jobs.insert(job(0, 0));
+    jobs.update("job", job -> job(2, 1));
     TaskKey current = task(2, 1).build();
     store().tree().makeDirectory(making("/jobs").setTask(current).build());
     BeginWriteResponse writer =

@@ -165,7 +165,7 @@ public final class JobTable {
 
   /** In a transaction; returns the job as it is stored. */
   private Job write(Job before, Job after) {
-    Job stored = withLayout(history.store(after));
+    Job stored = history.store(after);
     put(stored.getId(), before.getSerializedSize(), stored.toByteArray());
     FenceTable.of(stored)
         .filter(fence -> !FenceTable.of(before).equals(Optional.of(fence)))
