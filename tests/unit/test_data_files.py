@@ -230,6 +230,7 @@ def test_a_column_that_files_and_folders_have_is_that_of_the_files(tmp_path: Pat
     assert read(tmp_path)[0] == {"x": [0.5], "year": [1999]}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
 def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Path, kind: str) -> None:
     from fsspec.implementations.local import LocalFileSystem

@@ -305,7 +305,7 @@ public class ItAccess {
     TaskToken token = TaskToken.create(key);
     String task = bearer(token.text());
     info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
-    Job job =
+    Job running =
         job("7a5c0000", "root")
             .clearFinishedAt()
             .setState(JOB_STATE_RUNNING)
@@ -323,8 +323,8 @@ public class ItAccess {
                             .setRole(ROLE_WORKER)
                             .setStatus(TaskStatus.newBuilder().setTokenDigest(token.digest()))))
             .build();
-    node.jobs.insert(job.toBuilder().clearAttempts().build());
-    node.jobs.update(job.getId(), row -> job);
+    node.jobs.insert(running.toBuilder().clearAttempts().build());
+    node.jobs.update(running.getId(), row -> running);
     info("images", task).assertAnswered();
     info("labels", task).assertAnswered();
     String text = info("salaries", task).assertRefused(Status.Code.PERMISSION_DENIED);
