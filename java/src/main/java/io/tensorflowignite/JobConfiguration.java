@@ -1,9 +1,10 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
-import static io.tensorflowignite.PropertyRules.duration;
+import static io.tensorflowignite.PropertyRules.hours;
 import static io.tensorflowignite.PropertyRules.invalid;
 import static io.tensorflowignite.PropertyRules.positive;
+import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.QueueSettings;
 import java.io.Serializable;
@@ -17,7 +18,6 @@ import java.util.Map;
 public final class JobConfiguration implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final int MAX_QUOTA = 1_000_000;
-  private static final double SECONDS_PER_HOUR = 3600;
 
   private int logMegabytes = 64;
   private int codeMegabytes = 256;
@@ -51,10 +51,7 @@ public final class JobConfiguration implements Serializable {
    * queue. By default two for each processor of the node.
    */
   public JobConfiguration setMaxTasks(int tasks) {
-    if (tasks < 1 || tasks > QueueSettings.MAX_TASKS) {
-      throw invalid("jobs.maxTasks", tasks, "It must be from 1 to 10,000");
-    }
-    maxTasks = tasks;
+    maxTasks = within("jobs.maxTasks", tasks, 1, "", QueueSettings.MAX_TASKS);
     return this;
   }
 
@@ -86,7 +83,7 @@ public final class JobConfiguration implements Serializable {
   }
 
   Duration retention() {
-    return duration(retentionHours * SECONDS_PER_HOUR);
+    return hours(retentionHours);
   }
 
   QueueSettings queue() {

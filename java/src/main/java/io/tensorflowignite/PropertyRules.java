@@ -8,10 +8,16 @@ import java.util.Locale;
 final class PropertyRules {
   static final long MEGABYTE = 1L << 20;
 
+  private static final double SECONDS_PER_HOUR = 3600;
+
   private PropertyRules() {}
 
   static Duration duration(double seconds) {
     return Duration.ofMillis(Math.round(seconds * 1000));
+  }
+
+  static Duration hours(double hours) {
+    return duration(hours * SECONDS_PER_HOUR);
   }
 
   static double positive(String property, double value) {
@@ -24,6 +30,17 @@ final class PropertyRules {
   static double unlessZero(String property, double value) {
     if (!(value >= 0)) {
       throw invalid(property, value, "It must be 0, for no limit, or above");
+    }
+    return value;
+  }
+
+  /**
+   * @param meaning of the least value, between commas; empty: it has no special one
+   */
+  static int within(String property, int value, int least, String meaning, int most) {
+    if (value < least || value > most) {
+      String rule = "It must be from %,d%s to %,d";
+      throw invalid(property, value, String.format(Locale.ROOT, rule, least, meaning, most));
     }
     return value;
   }

@@ -3,6 +3,7 @@ package io.tensorflowignite;
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
 import static io.tensorflowignite.PropertyRules.invalid;
 import static io.tensorflowignite.PropertyRules.positive;
+import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.BatchLimits;
 import io.tensorflowignite.settings.ReadRate;
@@ -19,10 +20,7 @@ public final class RowConfiguration implements Serializable {
 
   /** The largest record batch of a load that a node accepts, in MiB: 1 to 2,047. */
   public RowConfiguration setMaxBatchMegabytes(int megabytes) {
-    if (megabytes < 1 || megabytes > MAX_BATCH_MEGABYTES) {
-      throw invalid("rows.maxBatchMegabytes", megabytes, "It must be from 1 to 2,047");
-    }
-    maxBatchMegabytes = megabytes;
+    maxBatchMegabytes = within("rows.maxBatchMegabytes", megabytes, 1, "", MAX_BATCH_MEGABYTES);
     return this;
   }
 

@@ -3,6 +3,7 @@ package io.tensorflowignite;
 import static io.tensorflowignite.PropertyRules.duration;
 import static io.tensorflowignite.PropertyRules.invalid;
 import static io.tensorflowignite.PropertyRules.positive;
+import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.StorageSettings;
 import java.io.Serializable;
@@ -49,10 +50,8 @@ public final class StorageConfiguration implements Serializable {
 
   /** The default size of a file's blocks, in KiB: 4 to 4,096. */
   public StorageConfiguration setBlockKilobytes(int kilobytes) {
-    if (kilobytes < MIN_BLOCK_KILOBYTES || kilobytes > MAX_BLOCK_KILOBYTES) {
-      throw invalid("storage.blockKilobytes", kilobytes, "It must be from 4 to 4,096");
-    }
-    blockKilobytes = kilobytes;
+    blockKilobytes =
+        within("storage.blockKilobytes", kilobytes, MIN_BLOCK_KILOBYTES, "", MAX_BLOCK_KILOBYTES);
     return this;
   }
 

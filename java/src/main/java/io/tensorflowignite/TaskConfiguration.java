@@ -1,9 +1,10 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
-import static io.tensorflowignite.PropertyRules.duration;
+import static io.tensorflowignite.PropertyRules.hours;
 import static io.tensorflowignite.PropertyRules.invalid;
 import static io.tensorflowignite.PropertyRules.unlessZero;
+import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.TaskSettings;
 import java.io.Serializable;
@@ -15,7 +16,6 @@ import java.util.regex.Pattern;
  */
 public final class TaskConfiguration implements Serializable {
   private static final long serialVersionUID = 1L;
-  private static final double SECONDS_PER_HOUR = 3600;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
 
   private long memoryMegabytes;
@@ -82,13 +82,8 @@ public final class TaskConfiguration implements Serializable {
    * task gets a tenth of a processor for which the node has work too; with 0, as much as the node.
    */
   public TaskConfiguration setNice(int nice) {
-    if (nice < 0 || nice > TaskSettings.MAX_NICE) {
-      throw invalid(
-          "tasks.nice",
-          nice,
-          "It must be from 0, for the priority of the node, to " + TaskSettings.MAX_NICE);
-    }
-    this.nice = nice;
+    this.nice =
+        within("tasks.nice", nice, 0, ", for the priority of the node,", TaskSettings.MAX_NICE);
     return this;
   }
 
@@ -97,13 +92,8 @@ public final class TaskConfiguration implements Serializable {
    * without the import: 0 to 16; 0: none.
    */
   public TaskConfiguration setWarmProcesses(int processes) {
-    if (processes < 0 || processes > TaskSettings.MAX_WARM_PROCESSES) {
-      throw invalid(
-          "tasks.warmProcesses",
-          processes,
-          "It must be from 0, for none, to " + TaskSettings.MAX_WARM_PROCESSES);
-    }
-    warmProcesses = processes;
+    warmProcesses =
+        within("tasks.warmProcesses", processes, 0, ", for none,", TaskSettings.MAX_WARM_PROCESSES);
     return this;
   }
 
@@ -112,8 +102,8 @@ public final class TaskConfiguration implements Serializable {
         memoryMegabytes * MEGABYTE,
         processes,
         openFiles,
-        duration(cpuHours * SECONDS_PER_HOUR),
-        duration(timeLimitHours * SECONDS_PER_HOUR),
+        hours(cpuHours),
+        hours(timeLimitHours),
         Arrays.asList(environment),
         nice,
         warmProcesses);
