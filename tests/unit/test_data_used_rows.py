@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -84,6 +85,7 @@ class Worker:
         self.snapshots = Snapshots()
         self.emission: Emission | None = None
         self.begun: Callable[[Emission], None] = lambda emission: None
+        self.ended = 0, 0
 
     def _streams(self, epoch: int, keep: Any, follow: bool) -> list[Any]:
         order = shuffling.order(self.partitions, 5, epoch) if self.window is not None else self.partitions
@@ -106,7 +108,7 @@ class Worker:
         base = known.epoch if known and window is not None else -1
         order = RowOrder(number, 5, window, base)
         epoch = Epoch(self._streams, COLUMNS, length, order, "c", target, known, zeros=SCHEMA)
-        epoch = replace(epoch, resumption=resumption, begin=self._begin)
+        epoch = replace(epoch, resumption=resumption, begin=self._begin, end=self._end)
         if length is not NOT_COUNTED:
             epoch = replace(epoch, agree=lambda own, sleep: replace(length, own=own))
         return self._all(epoch)
@@ -114,6 +116,9 @@ class Worker:
     def _begin(self, emission: Emission) -> None:
         self.emission = emission
         self.begun(emission)
+
+    def _end(self, length: EpochLength, arrived: int) -> None:
+        self.ended = length.rows, arrived
 
     def _all(self, epoch: Epoch) -> list[int]:
         reader, found = EpochReader(epoch.batches, COLUMNS), list[int]()
@@ -178,17 +183,44 @@ def test_other_workers_read_the_rows_that_the_epoch_has_not_used_once(
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
 @pytest.mark.parametrize("fill", [WRAP, PAD])
-def test_rows_that_fill_an_epoch_go_on_where_they_were(window: int | None, fill: str) -> None:
+@pytest.mark.parametrize("lead", [0, 5, 40])
+def test_rows_that_fill_an_epoch_go_on_where_they_were(window: int | None, fill: str, lead: int) -> None:
+    """Also if the consumer begins with a whole batch, and leaves out ``lead`` rows."""
     rows = rows_of(0, 90)
     length = EpochLength(-1, 130, fill)
     worker = Worker(rows, range(PARTITIONS))
     whole = worker.read(0, window, length=length)
     assert len(whole) == 130
     for taken in (0, 50, 90, 104, 129):
+        other, before = Worker(rows, range(PARTITIONS)), min(lead, taken)
+        used = (worker.used(taken),)
+        resumption = Resumption(taken - before, max(0, taken - 90), used, before) if taken else None
+        rest = other.read(0, window, resumption, length=replace(length, rows=130 - taken + before))
+        assert rest[before:] == whole[taken:]
+        # All rows of the worker, and none that fills.
+        assert other.ended == (130, 90)
+
+
+@pytest.mark.parametrize("caches", [True, False], ids=["snapshot", "no snapshot"])
+@pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
+def test_rows_that_were_put_meanwhile_do_not_move_the_rows_that_a_consumer_leaves_out(
+    window: int | None, caches: bool
+) -> None:
+    worker = Worker(rows_of(0, 300), range(PARTITIONS))
+    whole = worker.read(0, window, caches=caches)
+    for taken in (5, 100, 297, 300):
+        gone = set(random.Random(taken).sample(range(300), 40))
+        rows = {number: [row for row in part if row not in gone] for number, part in rows_of(0, 400).items()}
         other = Worker(rows, range(PARTITIONS))
-        resumption = Resumption(taken, max(0, taken - 90), (worker.used(taken),)) if taken else None
-        rest = other.read(0, window, resumption, length=replace(length, rows=130 - taken))
-        assert rest == whole[taken:]
+        resumption = Resumption(taken - 4, 0, (worker.used(taken),), 4)
+        read = other.read(0, window, resumption, length=EpochLength(-1, 420, PAD), caches=caches)
+        assert len(read) == 420
+        counts = Counter(whole[:taken] + read[4:])
+        assert {counts[row] for row in range(300) if row not in gone} == {1}
+        used = (worker.used(taken), other.used(2))
+        assert Worker(rows, range(PARTITIONS)).read(0, window, Resumption(0, 0, used)) == [
+            row for row in read[6:] if row >= 0
+        ]
 
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)

@@ -136,7 +136,7 @@ class EpochReaders:
                 if resumed is None
                 else _continued(source, plan, resumed, digest)
             )
-            given = begun.position = replace(begun.position, digest=digest, elements=0, given=(0, 0), aligned=None)
+            given = begun.position = replace(begun.position.begun(), digest=digest)
             begun.resumed = resumed
             dataset.epochs = given.epoch + 1
             dataset.window = dataset.window or given.window

@@ -71,7 +71,8 @@ class BegunEpoch:
         filled = max(0, total - self.own) if self.own >= 0 else 0
         used: tuple[UsedRows, ...] = ()
         if self.is_identified:
-            found = self.emission.used(rows) if self.emission is not None else None
+            lead = self.resumption.lead if self.resumption else 0
+            found = self.emission.used(max(0, rows - lead)) if self.emission is not None else None
             if found is None or (found.is_empty and self.resumption is None):
                 # A node of an earlier version has sent rows without identities.
                 return None

@@ -32,6 +32,7 @@ class InputPosition:
             (0, 0): not known.
         aligned: An earlier position, with elements after it, from which the same worker goes on with the same batches:
             TensorFlow divides a batch into parts, and begins with a whole one. None: this is one.
+        lead: Number of used rows after this position; see :class:`Resumption`. The iterator gives rows in their place.
     """
 
     cache: str
@@ -48,6 +49,7 @@ class InputPosition:
     elements: int = 0
     given: tuple[int, int] = (0, 0)
     aligned: InputPosition | None = None
+    lead: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """The position as values of JSON."""
@@ -65,7 +67,17 @@ class InputPosition:
 
     def of_other_worker(self) -> InputPosition:
         """The beginning of the same epoch, for a process that has had none of its rows."""
-        return replace(self, digest=(0, 0), rows=0, filled=0, used=(), elements=0, given=(0, 0), aligned=None)
+        return replace(self.begun(), digest=(0, 0), rows=0, filled=0, used=())
+
+    def begun(self) -> InputPosition:
+        """This position, as that of an iterator which has just begun there."""
+        return replace(self, elements=0, given=(0, 0), aligned=None, lead=0)
+
+    def with_whole_batch(self) -> InputPosition:
+        """This position, or the earlier one of the whole batch, without the rows that were used since."""
+        if self.aligned is None or not self.used:
+            return self.aligned or self
+        return replace(self.aligned, used=self.used, filled=self.filled, lead=self.rows - self.aligned.rows)
 
     def resumption(self, others: Sequence[InputPosition]) -> Resumption | None:
         """What is left out of the epoch: what this worker and others have used; None: nothing."""
@@ -78,4 +90,4 @@ class InputPosition:
                 used[same] = used[same].union(part)
         if not self.rows and not used:
             return None
-        return Resumption(self.rows, self.filled, tuple(used))
+        return Resumption(self.rows, self.filled, tuple(used), self.lead)

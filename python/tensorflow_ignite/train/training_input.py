@@ -188,7 +188,7 @@ class TrainingInput:
                 return None
             if parts and as_before:
                 left_out = parts
-                of_sources = [[each and (each.aligned or each) for each in positions] for positions in of_sources]
+                of_sources = [[each and each.with_whole_batch() for each in positions] for positions in of_sources]
         for source, positions in zip(self._sources, of_sources, strict=True):
             resuming.resume(source.request, positions)
         is_within = any(each.rows or (self.is_continuous and each.epoch) for positions in known for each in positions)

@@ -109,11 +109,14 @@ class Resumption:
         filled: Number of these rows that fill the epoch.
         used: The rows that all workers have used, without rows that fill. Empty: rows are not identified, and the first
             ``rows`` rows have been used.
+        lead: Number of rows that come before the unused ones, and that the consumer leaves out: it begins with a whole
+            batch, of which it has used a part. They stand for the used ones, and may be any rows.
     """
 
     rows: int
     filled: int = 0
     used: tuple[UsedRows, ...] = ()
+    lead: int = 0
 
     def find(self, identities: Array) -> Array:
         """Which rows have been used: bool, for identities of shape [rows, 2]."""
@@ -228,14 +231,18 @@ class _EpochPass:
         length = self._length
         exact = length.fill not in (OPEN, STRICT)
         yielded = 0
+        lead = self._resumption.lead
         # Rows that have filled the epoch before follow the last own row.
         filled = self._resumption.filled
         for number in count():
             arrived = 0
             with closing(self._pass(number)) as batches:
                 for batch in batches:
+                    if lead and batch.rows:
+                        yield batch.take(np.arange(lead) % batch.rows)
+                        yielded, lead = lead, 0
                     arrived += batch.rows
-                    if number and filled and yielded == 0:
+                    if number and filled and yielded == self._resumption.lead:
                         before, filled = filled, filled - min(filled, batch.rows)
                         batch = batch.slice(before - filled, batch.rows - before + filled)
                     if exact:
@@ -245,11 +252,11 @@ class _EpochPass:
                         yield batch
                     if exact and yielded == length.rows and not (number == 0 and self._must_read_all()):
                         if number == 0:
-                            self._end(max(arrived, length.own))
+                            self._end(max(arrived, length.own - self._resumption.lead))
                         return
             if number == 0:
                 self._emission.complete()
-                self._compare(arrived)
+                self._compare(arrived + self._resumption.lead)
                 self._end(arrived)
             if not exact or yielded == length.rows:
                 return
@@ -265,8 +272,11 @@ class _EpochPass:
 
     def _end(self, arrived: int) -> None:
         """Reports the length and the rows of the whole epoch."""
-        before, length = self._resumption.rows if self._resumption.used else 0, self._length
-        self._epoch.end(replace(length, rows=length.rows + before if length.rows >= 0 else -1), arrived + before)
+        resumption, length = self._resumption, self._length
+        if resumption.used:
+            length = replace(length, rows=length.rows + resumption.rows if length.rows >= 0 else -1)
+            arrived += resumption.rows + resumption.lead - resumption.filled
+        self._epoch.end(length, arrived)
 
     def _own_rows(self) -> int:
         """The rows of this process, before an epoch begins; -1: not known."""
@@ -281,7 +291,7 @@ class _EpochPass:
         return self._snapshot.rows if self._snapshot else -1
 
     def _unused_rows(self) -> int:
-        target, found = self._epoch.target, 0
+        target, found = self._epoch.target, self._resumption.lead
         known = self._snapshot
         for batch in known.batches if known else self._read(self._epoch.order.epoch):
             found += batch.rows
