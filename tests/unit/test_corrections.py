@@ -25,6 +25,7 @@ from tensorflow_ignite.agent.inherited import inherited
 from tensorflow_ignite.corrections import source
 from tensorflow_ignite.corrections.table import CORRECTIONS, NONE_REPORTED
 from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.train import empty_batches
 
 Run = Callable[..., str]
 MODULES = {change.module for each in CORRECTIONS for change in each.changes}
@@ -48,6 +49,12 @@ def _code() -> str:
     segment = ast.get_source_segment(text, found)
     assert segment is not None
     return segment
+
+
+def test_keras_on_another_backend_needs_no_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    batch = object()
+    assert empty_batches._dense(batch, (None, 4)) is batch
 
 
 @pytest.fixture

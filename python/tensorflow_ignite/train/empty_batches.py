@@ -8,6 +8,7 @@ without values would be 0 wide, and no layer would take it.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
@@ -37,9 +38,9 @@ def correct(functional: ModuleType) -> None:
 
 def _dense(given: Any, shape: Sequence[int | None]) -> Any:
     """Lists of an input of known length as Keras makes them dense, unless they have no values; else the argument."""
-    import tensorflow as tf
-
-    if not isinstance(given, tf.RaggedTensor) or None in shape[1:] or given.shape.rank != len(shape):
+    tf = sys.modules.get("tensorflow")
+    # Keras has other backends.
+    if tf is None or not isinstance(given, tf.RaggedTensor) or None in shape[1:] or given.shape.rank != len(shape):
         return given
     # A size of -1 is the size of the longest list.
     sizes = tf.where(tf.equal(tf.size(given.flat_values), 0), [-1, *shape[1:]], -1)
