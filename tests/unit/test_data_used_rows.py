@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import random
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -74,6 +77,31 @@ class _Stream:
         return Changes()
 
 
+class Exchange:
+    """The agreement of workers on further rows."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._changed = threading.Condition()
+        self._rounds: list[dict[int, int]] = []
+
+    def extend(self, worker: int, number: int, rows: int, sleep: Any, is_awaited: Any) -> int:
+        with self._changed:
+            if number == len(self._rounds):
+                self._rounds.append({})
+            of_round = self._rounds[number]
+            assert worker not in of_round
+            of_round[worker] = rows
+            self._changed.notify_all()
+            assert self._changed.wait_for(lambda: len(of_round) == self._workers, 20)
+            return max(of_round.values())
+
+    @property
+    def is_complete(self) -> bool:
+        further = [max(of_round.values()) for of_round in self._rounds]
+        return all(further[:-1]) and further[-1] == 0 and len(self._rounds[-1]) == self._workers
+
+
 class Worker:
     """A process that reads some partitions, from one or several streams."""
 
@@ -86,6 +114,7 @@ class Worker:
         self.emission: Emission | None = None
         self.begun: Callable[[Emission], None] = lambda emission: None
         self.ended = 0, 0
+        self.extend: Any = None
 
     def _streams(self, epoch: int, keep: Any, follow: bool) -> list[Any]:
         order = shuffling.order(self.partitions, 5, epoch) if self.window is not None else self.partitions
@@ -110,7 +139,8 @@ class Worker:
         epoch = Epoch(self._streams, COLUMNS, length, order, "c", target, known, zeros=SCHEMA)
         epoch = replace(epoch, resumption=resumption, begin=self._begin, end=self._end)
         if length is not NOT_COUNTED:
-            epoch = replace(epoch, agree=lambda own, sleep: replace(length, own=own))
+            epoch = replace(epoch, agree=lambda own, sleep: replace(length, own=max(own, length.own)))
+            epoch = replace(epoch, extend=self.extend)
         return self._all(epoch)
 
     def _begin(self, emission: Emission) -> None:
@@ -221,6 +251,34 @@ def test_rows_that_were_put_meanwhile_do_not_move_the_rows_that_a_consumer_leave
         assert Worker(rows, range(PARTITIONS)).read(0, window, Resumption(0, 0, used)) == [
             row for row in read[6:] if row >= 0
         ]
+
+
+@pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("fill", [WRAP, PAD])
+@pytest.mark.parametrize("later", [[0, 0, 0], [7, 0, 0], [3, 40, 0], [150, 90, 120]])
+def test_workers_extend_an_epoch_by_rows_that_were_put_after_they_had_counted(
+    window: int | None, fill: str, later: list[int]
+) -> None:
+    counts, exchanged = [30, 20, 10], Exchange(3)
+    rows = [rows_of(1000 * number, 1000 * number + counts[number] + later[number]) for number in range(3)]
+
+    def read(number: int) -> tuple[list[int], tuple[int, int]]:
+        worker = Worker(rows[number], range(PARTITIONS))
+        worker.extend = functools.partial(exchanged.extend, number)
+        return worker.read(0, window, length=EpochLength(counts[number], 30, fill), caches=False), worker.ended
+
+    with ThreadPoolExecutor(3) as threads:
+        found, ended = map(list, zip(*threads.map(read, range(3)), strict=True))
+    most = max(counts[number] + later[number] for number in range(3))
+    assert {len(worker) for worker in found} == {max(30, most)}
+    for number, worker in enumerate(found):
+        own = counts[number] + later[number]
+        # Rows that fill follow the last own one.
+        assert sorted(worker[:own]) == list(range(1000 * number, 1000 * number + own))
+        assert set(worker[own:]) <= ({-1} if fill == PAD else set(worker[:own]))
+    assert ended == [(max(30, most), counts[number] + later[number]) for number in range(3)]
+    # All have exchanged the same numbers of times, up to a time at which none had further rows.
+    assert exchanged.is_complete
 
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)

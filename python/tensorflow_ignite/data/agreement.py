@@ -44,8 +44,12 @@ def name(identity: str) -> str:
         return f"{identity}-{_names[identity]}"
 
 
-def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Callable[[float], None]) -> list[int]:
+def agree(
+    dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Callable[[float], None]
+) -> tuple[list[int], bool]:
     """The rows of all workers in an epoch, by their indices; the same on every worker.
+
+    The second value is whether some workers did not begin the epoch in time.
 
     Args:
         dataset: The name of the dataset.
@@ -64,7 +68,7 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
         waits = time.monotonic() - begin < SECONDS_TO_WAIT
         found = _numbers(dataset, epoch, rows, () if waits else last)
         if found:
-            return found
+            return found, not waits
         if not said and time.monotonic() - begin > SECONDS_TO_SAY:
             said = True
             _log.warning(
@@ -76,6 +80,49 @@ def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: Calla
             )
         sleep(seconds)
         seconds = min(2 * seconds, longest if time.monotonic() - begin < SECONDS_TO_SAY else _LONGEST_PAUSE_SECONDS)
+
+
+def further(
+    name: str,
+    number: int,
+    rows: int,
+    sleep: Callable[[float], None],
+    is_awaited: Callable[[], bool],
+    *,
+    is_alone: bool,
+    subject: str,
+) -> list[int]:
+    """The rows of all workers, by their indices, that are left at the agreed end of an epoch; the same on every worker.
+
+    A worker that does not come to this end, since it leaves its loop before, has none after 30 s.
+
+    Args:
+        name: Identifies the epoch, in at most 80 characters.
+        number: How often it was extended.
+        rows: Rows that this worker has left.
+        sleep: Waits some seconds; an error that it raises ends the wait.
+        is_awaited: Whether the consumer of this worker waits: else it still computes, as may the others.
+        is_alone: Whether this worker does not wait for others.
+        subject: Names the epoch in the log.
+    """
+    seconds, waited = _FIRST_PAUSE_SECONDS, 0.0
+    while True:
+        waits = waited < SECONDS_TO_WAIT and not is_alone
+        found = _numbers(name, number, rows, () if waits else [0] * len(task.current().assignment))
+        if found:
+            break
+        begin = time.monotonic()
+        sleep(seconds)
+        waited += (time.monotonic() - begin) * is_awaited()
+        seconds = min(2 * seconds, _LONGEST_PAUSE_SECONDS)
+    if not waits and not is_alone:
+        _log.warning(
+            "%s ends, although other workers have not read it to its end after %.0f s. Rows that were put into their "
+            "partitions during the epoch are left out",
+            subject,
+            SECONDS_TO_WAIT,
+        )
+    return found
 
 
 def meet(name: str, number: int, pause: Callable[[float], None]) -> None:

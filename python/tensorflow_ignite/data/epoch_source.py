@@ -111,6 +111,9 @@ class DatasetState:
         self._lock = threading.Lock()
         self._warned = False
         self._agreed: tuple[int, EpochLength] | None = None
+        # Of that epoch: whether other workers did not begin it in time, and by how many rows it was extended.
+        self._is_alone = False
+        self._extensions: list[int] = []
         # Rows of all workers in the last epoch; empty: the assignment has them.
         self._counts: list[int] = []
 
@@ -163,10 +166,36 @@ class DatasetState:
             if own < 0:
                 own = counted(request, here, assignment.partitions)
             last = self._counts or [worker.rows for worker in here.assignment]
-            self._counts = agreement.agree(request.agreement, epoch, own, last, sleep)
+            self._counts, self._is_alone = agreement.agree(request.agreement, epoch, own, last, sleep)
             length = agreed_length(request.uneven, self._counts, here.assignment.index(assignment), request.cache)
-            self._agreed = epoch, replace(length, own=own)
+            self._agreed, self._extensions = (epoch, replace(length, own=own)), []
         return self._agreed[1]
+
+    def extend(
+        self,
+        request: Request,
+        epoch: int,
+        number: int,
+        rows: int,
+        sleep: Callable[[float], None],
+        is_awaited: Callable[[], bool],
+    ) -> int:
+        """By how many rows all workers of the job extend an epoch; asks once for each time.
+
+        Args:
+            request: The dataset.
+            epoch: The number of the epoch, which has begun by :meth:`agree`.
+            number: How often it was extended.
+            rows: Further rows of this worker.
+            sleep: Waits some seconds.
+            is_awaited: Whether the consumer waits for the next batch.
+        """
+        if number == len(self._extensions):
+            name = f"{request.agreement}-further-{epoch}"
+            subject = f"epoch {epoch} of cache {request.cache!r}"
+            further = agreement.further(name, number, rows, sleep, is_awaited, is_alone=self._is_alone, subject=subject)
+            self._extensions.append(max(further))
+        return self._extensions[number]
 
 
 class EpochSource:
@@ -210,6 +239,10 @@ class EpochSource:
             _be_silent if request.counts_by_reading and request.weighted else self._state.warn,
             self._changes if request.snapshot == REFRESH else None,
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
+            functools.partial(self._state.extend, request, order.epoch)
+            if request.agreement and request.uneven != "drop"
+            else None,
+            self._set_own,
             self._end,
             counts_by_reading=request.counts_by_reading,
             resumption=self._begun.resumption if self._begun else None,
@@ -338,9 +371,11 @@ class EpochSource:
                 min(whole),
             )
 
-    def _end(self, length: EpochLength, arrived: int) -> None:
+    def _set_own(self, rows: int) -> None:
         if self._begun is not None:
-            self._begun.own = arrived
+            self._begun.own = rows
+
+    def _end(self, length: EpochLength, arrived: int) -> None:
         self._state.start = self._order.start.next(length, arrived)
         difference = 0 if length.rows < 0 else arrived - length.rows
         epoch_report.add(

@@ -147,7 +147,11 @@ class Epoch:
             and streams have no identities. Otherwise ``streams`` returns such streams too.
         agree: Returns the number of rows on which the workers agree when the epoch begins. Arguments: the rows of this
             process, -1 if they are not known; a function that waits some seconds. None: it is ``length``.
-        end: Called at the end with the length and the number of rows of this process.
+        extend: Returns by how many rows the workers extend the epoch, at the end on which they have agreed. Arguments:
+            how often it was called; further rows that this process has; a function that waits some seconds; whether the
+            consumer waits for the next batch. None: further rows are left out.
+        set_own: Called with the rows of this process, without rows that fill the epoch, when all have arrived.
+        end: Called when the length is known, with it and that number.
         counts_by_reading: Whether ``agree`` needs the number of rows, which is known only after reading.
         resumption: What earlier processes have used of this epoch; None: nothing.
         begin: Called when reading begins, or begins again, with what will have been given; None: rows without
@@ -167,6 +171,8 @@ class Epoch:
     warn: Callable[[str], None] = _log.warning
     changes: Callable[[Mapping[int, Position]], Sequence[IdentifiedStream]] | None = None
     agree: Callable[[int, Callable[[float], None]], EpochLength] | None = None
+    extend: Callable[[int, int, Callable[[float], None], Callable[[], bool]], int] | None = None
+    set_own: Callable[[int], None] = lambda rows: None
     end: Callable[[EpochLength, int], None] = lambda length, arrived: None
     counts_by_reading: bool = False
     resumption: Resumption | None = None
@@ -183,11 +189,13 @@ class Epoch:
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
         """
-        batches = _EpochPass(self, threads, is_restart).batches()
+        reading = _EpochPass(self, threads, is_restart)
         if self.order.window is None:
-            return batches
+            return reading.batches()
         # Shuffling copies; a thread does it while the consumer is busy.
-        return iter(threads.start(self._converted(batches), lambda: None))
+        ahead = threads.start(self._converted(reading.batches()), lambda: None)
+        reading.is_awaited = lambda: ahead.is_awaited
+        return iter(ahead)
 
     def _converted(self, batches: Batches) -> Batches:
         with closing(batches):
@@ -199,7 +207,11 @@ _FROM_THE_BEGINNING = Resumption(0)
 
 
 class _EpochPass:
-    """Reads an epoch from its start."""
+    """Reads an epoch from its start.
+
+    Attributes:
+        is_awaited: Whether the consumer waits for the next batch.
+    """
 
     def __init__(self, epoch: Epoch, threads: PrefetchThreads, is_restart: bool) -> None:
         self._epoch = epoch
@@ -216,6 +228,11 @@ class _EpochPass:
         self._resumption = epoch.resumption or _FROM_THE_BEGINNING
         # Rows of all passes, used ones among them, and windows.
         self._arrived = self._windows = 0
+        # How often the workers have agreed on further rows, and whether none has any.
+        self._extensions, self._is_over = 0, False
+        # Rows of the whole epoch, without those that fill it.
+        self._own = 0
+        self.is_awaited: Callable[[], bool] = lambda: True
 
     def batches(self) -> Batches:
         """The rows of the epoch's length, without those that have been used."""
@@ -225,6 +242,11 @@ class _EpochPass:
         return self._all_batches()
 
     def _all_batches(self) -> Batches:
+        yield from self._filled_batches()
+        if self._epoch.extend is not None:
+            self._end()
+
+    def _filled_batches(self) -> Batches:
         self._refresh()
         if self._epoch.agree is not None:
             self._length = self._epoch.agree(self._own_rows(), self._threads.sleep)
@@ -245,23 +267,28 @@ class _EpochPass:
                     if number and filled and yielded == self._resumption.lead:
                         before, filled = filled, filled - min(filled, batch.rows)
                         batch = batch.slice(before - filled, batch.rows - before + filled)
-                    if exact:
-                        batch = batch.slice(0, length.rows - yielded)
-                    if batch.rows:
-                        yielded += batch.rows
-                        yield batch
-                    if exact and yielded == length.rows and not (number == 0 and self._must_read_all()):
+                    while batch.rows and (not exact or self._has_room(yielded, batch.rows if number == 0 else 0)):
+                        part = batch.slice(0, self._length.rows - yielded) if exact else batch
+                        batch = batch.slice(part.rows, batch.rows - part.rows)
+                        yielded += part.rows
+                        yield part
+                    if exact and yielded == self._length.rows and not (number == 0 and self._must_read_all()):
                         if number == 0:
-                            self._end(max(arrived, length.own - self._resumption.lead))
-                        return
+                            self._end_of_own(max(arrived, length.own - self._resumption.lead))
+                            return
+                        if not self._has_room(yielded, 0):
+                            return
             if number == 0:
                 self._emission.complete()
                 self._compare(arrived + self._resumption.lead)
-                self._end(arrived)
-            if not exact or yielded == length.rows:
+                self._end_of_own(arrived)
+            if not exact or not self._has_room(yielded, 0):
                 return
             if length.fill == PAD:
-                yield from self._zeros(length.rows - yielded)
+                while self._has_room(yielded, 0):
+                    rows = self._length.rows - yielded
+                    yield from self._zeros(rows)
+                    yielded += rows
                 return
             if not arrived and not self._arrived:
                 raise errors.RowMismatchError(
@@ -270,13 +297,36 @@ class _EpochPass:
                     "exist. Load rows, and start the job again"
                 )
 
-    def _end(self, arrived: int) -> None:
+    def _has_room(self, yielded: int, rows: int) -> bool:
+        """Whether the epoch is longer than the rows before; at its end, the workers extend it if one has further rows.
+
+        Args:
+            yielded: Number of rows before.
+            rows: Number of further rows of this process.
+        """
+        extend = self._epoch.extend
+        if yielded == self._length.rows and extend is not None and not self._is_over:
+            further = extend(self._extensions, rows, self._threads.sleep, self.is_awaited)
+            self._extensions += 1
+            self._is_over = not further
+            self._length = replace(self._length, rows=self._length.rows + further)
+        return yielded < self._length.rows
+
+    def _end_of_own(self, arrived: int) -> None:
+        """All rows of this process have arrived; rows that fill the epoch may follow."""
+        resumption = self._resumption
+        before = resumption.rows + resumption.lead - resumption.filled if resumption.used else 0
+        self._own = arrived + before
+        self._epoch.set_own(self._own)
+        if self._epoch.extend is None:
+            self._end()
+
+    def _end(self) -> None:
         """Reports the length and the rows of the whole epoch."""
-        resumption, length = self._resumption, self._length
-        if resumption.used:
-            length = replace(length, rows=length.rows + resumption.rows if length.rows >= 0 else -1)
-            arrived += resumption.rows + resumption.lead - resumption.filled
-        self._epoch.end(length, arrived)
+        length = self._length
+        if self._resumption.used:
+            length = replace(length, rows=length.rows + self._resumption.rows if length.rows >= 0 else -1)
+        self._epoch.end(length, self._own)
 
     def _own_rows(self) -> int:
         """The rows of this process, before an epoch begins; -1: not known."""
@@ -348,8 +398,8 @@ class _EpochPass:
         return replace(batch, arrays=arrays_of(batch.records, self._epoch.layout))
 
     def _must_read_all(self) -> bool:
-        """Whether rows beyond the length are read: for a snapshot, or because there should be none."""
-        return self._writer is not None or self._length.own == self._length.rows
+        """Whether rows beyond the length are read: for a snapshot, or because there should be none, or may be some."""
+        return self._writer is not None or self._length.own == self._length.rows or self._epoch.extend is not None
 
     def _compare(self, arrived: int) -> None:
         length, subject = self._length, self._epoch.subject

@@ -183,7 +183,11 @@ class PrefetchThreads:
 
 
 class Prefetcher(threading.Thread, Generic[_T]):
-    """A thread that prefetches a bounded number of items for one consumer."""
+    """A thread that prefetches a bounded number of items for one consumer.
+
+    Attributes:
+        is_awaited: Whether the consumer waits for the next item.
+    """
 
     def __init__(self, items: Iterable[_T], cancel: Callable[[], None]) -> None:
         """Made by :meth:`PrefetchThreads.start`."""
@@ -194,6 +198,7 @@ class Prefetcher(threading.Thread, Generic[_T]):
         self._ready: deque[_T] = deque()
         self._cancelled = False
         self._ended = False
+        self.is_awaited = False
         self._error: BaseException | None = None
 
     def run(self) -> None:
@@ -244,8 +249,10 @@ class Prefetcher(threading.Thread, Generic[_T]):
         """
         with self._changed:
             if not self._ready:
+                self.is_awaited = True
                 with input_totals.waiting():
                     self._changed.wait_for(lambda: self._cancelled or self._ready or self._ended)
+                self.is_awaited = False
             if self._cancelled:
                 raise ReaderClosedError
             if self._ready:

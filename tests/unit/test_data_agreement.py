@@ -1,0 +1,73 @@
+"""The agreement of workers on the rows that are left at the end of an epoch, while some of them do not come there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from tensorflow_ignite.data import agreement
+
+
+class Cluster:
+    """Nodes that keep the numbers of two workers, and a clock that runs while a worker waits."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.known: dict[int, int] = {}
+        self.other_at = float("inf")
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
+
+    def numbers(self, name: str, number: int, rows: int, others: Sequence[int]) -> list[int]:
+        if self.seconds >= self.other_at:
+            self.known.setdefault(1, 7)
+        self.known.setdefault(0, rows)
+        for worker, of_worker in enumerate(others):
+            self.known.setdefault(worker, of_worker)
+        return [self.known[0], self.known[1]] if len(self.known) == 2 else []
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    made = Cluster()
+    monkeypatch.setattr(agreement, "_numbers", made.numbers)
+    monkeypatch.setattr(agreement, "time", made)
+
+    class Here:
+        assignment = (None, None)
+
+    monkeypatch.setattr(agreement.task, "current", Here)
+    return made
+
+
+def further(cluster: Cluster, *, is_awaited: bool = True, is_alone: bool = False) -> list[int]:
+    return agreement.further(
+        "name", 0, 3, cluster.sleep, lambda: is_awaited, is_alone=is_alone, subject="epoch 2 of cache 'c'"
+    )
+
+
+def test_a_worker_that_computes_waits_for_the_others_without_a_limit(cluster: Cluster) -> None:
+    cluster.other_at = 5_000
+    assert further(cluster, is_awaited=False) == [3, 7]
+
+
+def test_a_worker_that_does_not_come_has_no_rows_left_after_30_s_and_the_log_says_so(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster.other_at = 35
+    assert further(cluster) == [3, 0]
+    assert 30 <= cluster.seconds < 31
+    assert "epoch 2 of cache 'c' ends, although other workers have not read it to its end" in caplog.text
+
+
+def test_a_worker_without_which_the_epoch_began_is_not_awaited(
+    cluster: Cluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert further(cluster, is_alone=True) == [3, 0]
+    assert cluster.seconds == 0
+    assert not caplog.text
