@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tensorflow_ignite.data import cache_position, service_or_thin
+from tensorflow_ignite.data import cache_position
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.identified import since
-from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss
 from tensorflow_ignite.data.transport import choice
+from tensorflow_ignite.data.transport.service import ServiceReader
 
 
 def any_row(cache: str, position: CachePosition, keys: tuple[int, int] | None) -> bool:
@@ -33,20 +34,13 @@ def any_row(cache: str, position: CachePosition, keys: tuple[int, int] | None) -
         keys=keys or (),
         batch_rows=1,
     )
-    via = address_of(request)
+    reader = ServiceReader(choice.FLIGHT, None)
+    via = reader.address(None)
     known = cache_position.known(position.partitions)
-    for endpoint in describe(request, via, request.command(uncounted=True)).endpoints:
+    for endpoint in reader.describe(via, request.command(uncounted=True)).endpoints:
         # One column is enough.
         narrow = endpoint.modified(columns=endpoint.command.columns[:1])
-        (stream,) = service_or_thin.moved_streams(
-            choice.FLIGHT,
-            since(narrow, known),
-            f"cache {cache!r}",
-            None,
-            via=via,
-            keep=lambda size: False,
-            most=1,
-        )
+        (stream,) = reader.moved_streams(since(narrow, known), f"cache {cache!r}", via, keep=lambda size: False, most=1)
         try:
             if any(batch.num_rows for batch in stream):
                 return True

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import identified, service_or_thin
+from tensorflow_ignite.data import identified
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
 from tensorflow_ignite.data.options import ReadOptions, group
-from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss
 from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.net import credentials as net_credentials
 
 # A node that has not noticed changes of the cache before can tell positions two seconds later.
@@ -37,31 +38,20 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
     if not isinstance(cache, str) or not cache:
         raise errors.InvalidRequestError(f"cache={cache!r} is no name of a cache. Give its name, such as 'trips'")
     options = group("options", options, ReadOptions) or ReadOptions()
-    given = net_credentials.from_argument(options.credentials)
-    request = Request(
-        cache,
-        (),
-        False,
-        ALL,
-        options.address,
-        0,
-        credentials=net_credentials.store(given),
-        accept_data_loss=accepts_data_loss(None),
-    )
-    via = address_of(request)
+    reader = ServiceReader(choice.FLIGHT, net_credentials.from_argument(options.credentials))
+    via = reader.address(options.address)
+    request = Request(cache, (), False, ALL, None, 0, accept_data_loss=accepts_data_loss(None))
     command = request.command(uncounted=True)
     command.positions_only = True
-    endpoints = describe(request, via, command).endpoints
+    endpoints = reader.describe(via, command).endpoints
     if not endpoints:
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
     def told(endpoint: Endpoint) -> Mapping[int, Position]:
-        (stream,) = service_or_thin.moved_streams(
-            choice.FLIGHT,
+        (stream,) = reader.moved_streams(
             endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
             f"the position of cache {cache!r}",
-            given,
-            via=via,
+            via,
             keep=lambda size: False,
             most=1,
         )
