@@ -25,41 +25,11 @@ from tensorflow_ignite.groups import (
     Timeouts,
     Workers,
 )
-from tensorflow_ignite.kinds import JobKind, runs_script
+from tensorflow_ignite.kinds import JobKind as JobKind
+from tensorflow_ignite.kinds import runs_script
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
-
-__all__ = [
-    "JOB_STATES",
-    "ROLES",
-    "AgentInfo",
-    "Attempt",
-    "AttemptPhase",
-    "CacheLoss",
-    "CauseKind",
-    "EpochProgress",
-    "Event",
-    "Gpu",
-    "Job",
-    "JobKind",
-    "JobSpec",
-    "JobState",
-    "MissingNode",
-    "Node",
-    "NodeAvailability",
-    "NodeLoop",
-    "Progress",
-    "Publication",
-    "Role",
-    "RoundProgress",
-    "Task",
-    "TaskProfile",
-    "TaskState",
-    "TaskStatus",
-    "Throughput",
-    "UnprovenAttempt",
-]
 
 JobState = Literal[
     "pending",

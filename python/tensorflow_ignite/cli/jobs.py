@@ -15,7 +15,6 @@ from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, sh
 from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.spec import (
     JOB_STATES,
-    AgentInfo,
     CacheLoss,
     Job,
     JobState,
@@ -198,7 +197,7 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             node.agent.tensorflow_version or "-",
             f"{node.tasks}/{node.max_tasks or '-'}",
             str(len(node.gpus)),
-            _spares_text(node.agent),
+            f"{node.agent.warm_processes} ({node.agent.warm_bytes >> 20} MiB)" if node.agent.warm_processes else "-",
             node.plugin_version or "-",
         ]
         for node in found
@@ -222,11 +221,6 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         print(fold(paint(missing_text(missing), "red"), 2))
     if split:
         print(fold(paint(split, "red"), 2))
-
-
-def _spares_text(agent: AgentInfo) -> str:
-    """The number of an agent's spares with their memory."""
-    return f"{agent.warm_processes} ({agent.warm_bytes >> 20} MiB)" if agent.warm_processes else "-"
 
 
 def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -> str:

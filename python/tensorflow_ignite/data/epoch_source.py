@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import logging
 import secrets
@@ -207,7 +208,7 @@ class EpochSource:
             SnapshotTarget(cached, request.name, limit) if request.snapshot else None,
             cached.get(request.name),
             self._plan,
-            pa.ipc.read_schema(pa.py_buffer(request.arrow_of_zeros())) if request.zeros else None,
+            pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.zeros))) if request.zeros else None,
             _be_silent if request.counts_by_reading and request.weighted else self._state.warn,
             self._changes if request.snapshot == REFRESH else None,
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
@@ -240,7 +241,7 @@ class EpochSource:
         shuffled = request.window is not None
         endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
         if request.since or (keep is not None and request.snapshot == REFRESH):
-            keep, end = keep or (lambda size: False), self._say_whole if request.since else _ignore
+            keep, end = keep or (lambda size: False), self._say_whole if request.since else (lambda _: None)
             return self._identified(plan, endpoints, self._since, request.transport, choice.STREAMS, keep, end)
         if request.identified:
             return self._with_identities(endpoints, keep, follow)
@@ -336,10 +337,6 @@ class EpochSource:
 
 def _partitions(plan: Plan) -> set[int]:
     return {number for endpoint in plan.endpoints for number in endpoint.command.partitions}
-
-
-def _ignore(stream: IdentifiedStream) -> None:
-    """Says nothing."""
 
 
 def _be_silent(text: str) -> None:

@@ -203,10 +203,6 @@ class Request:
         # Validity bits need further bytes; the number of rows, not the size, must end a batch.
         return replace(self, batch_rows=whole, batch_bytes=max(size, whole * row + whole * row // 8))
 
-    def arrow_of_zeros(self) -> bytes:
-        """The schema of rows that fill an epoch, as an IPC message; empty: not needed."""
-        return base64.b64decode(self.zeros)
-
     @property
     def filtered(self) -> bool:
         """Whether it may leave out rows of the partitions, or reads other rows."""
@@ -348,11 +344,13 @@ def make_request(given: RowArguments) -> Request:
     changes_rules.check_cache(since, request.cache)
     if follow:
         request = replace(request, since=_begin_of(request, since, here, description))
+    # Workers must take equal steps, each with rows of its own.
+    agrees = request.partitions == ASSIGNED and here.is_waited_for and not exact and not follow
     return replace(
         request,
         batch_bytes=request.batch_bytes or _batch_bytes(layout),
         length=NOT_COUNTED if follow else _length(request, here, description.rows, exact),
-        agreement="" if exact or follow or not _agrees(request, here) else agreement.name(_identity(request)),
+        agreement=agreement.name(_identity(request)) if agrees else "",
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
@@ -394,11 +392,6 @@ def _begin_of(request: Request, since: CachePosition | None, here: Task, descrip
     )
     known = since.partitions if since else ()
     return cache_position.encode([*known, *[NO_POSITION] * (number - len(known))])
-
-
-def _agrees(request: Request, here: Task) -> bool:
-    """Whether workers must take equal steps, each with rows of its own."""
-    return request.partitions == ASSIGNED and here.is_waited_for
 
 
 def _identity(request: Request) -> str:

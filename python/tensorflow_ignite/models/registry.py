@@ -272,7 +272,9 @@ class Models:
             # The nodes move the label when they serve the version. A target that is loaded would take its place again.
             self._deployments.deploy(version.name, version.number)
         if served is None or is_current:
-            self._write_label(ModelReference(version.name), label, version.number)
+            path = f"{ModelReference(version.name).directory}/.labels/{label}"
+            with self._files.open_writer(path, parents=True) as writer:
+                writer.write(str(version.number).encode())
         return version.with_labels((*(set(version.labels) - {label}), label))
 
     def unlabel(self, name: str, label: str) -> None:
@@ -460,10 +462,6 @@ class Models:
             return self._files.list(path)
         except (StoredFileNotFoundError, StoredNotADirectoryError):
             return []
-
-    def _write_label(self, reference: ModelReference, label: str, number: int) -> None:
-        with self._files.open_writer(f"{reference.directory}/.labels/{label}", parents=True) as writer:
-            writer.write(str(number).encode())
 
     def _download(self, path: str, root: str, target: Path) -> dict[str, Path]:
         target.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base.libraries import is_of
 from tensorflow_ignite.data.loading import cursors, files, npz, tensor_batches, tf_records
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
@@ -123,7 +124,7 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
                 "types of Arrow. Convert the others first, such as integers of more than 64 bits"
             ) from error
         return _open(reader, casting, batched, csv)
-    if cursors.is_cursor(data):
+    if hasattr(data, "fetchmany") and hasattr(data, "description"):
         reader = cursors.arrow_reader(data)
         if reader is not None:
             return _open(reader, casting, batched, csv)
@@ -141,7 +142,7 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
 
 def _is_of_hugging_face(data: Any) -> bool:
     """Whether it is a datasets.Dataset or IterableDataset; works without an import of the package."""
-    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format")
+    return is_of(type(data), "datasets") and hasattr(data, "with_format")
 
 
 def _is_path(data: Any) -> bool:
@@ -218,9 +219,7 @@ def _batch(data: Any, number: int) -> pa.RecordBatch:
 
 def _is_frame(data: Any) -> bool:
     """Whether it is a pandas.DataFrame; works without an import of pandas."""
-    return any(
-        base.__module__.partition(".")[0] == "pandas" and base.__name__ == "DataFrame" for base in type(data).__mro__
-    )
+    return any(is_of(base, "pandas") and base.__name__ == "DataFrame" for base in type(data).__mro__)
 
 
 def _of_frame(frame: Any) -> _OpenedInput:

@@ -27,13 +27,13 @@ from tensorflow_ignite.data.transport.batches import (
     segment_bytes,
     used_bytes,
 )
-from tensorflow_ignite.data.transport.calls import CancellableCall, translate
-from tensorflow_ignite.data.transport.flight import Endpoint, check_result
+from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, copy, pool
 from tensorflow_ignite.memory import NONCE_BYTES, Segment
 from tensorflow_ignite.net.channels import grpc_channel
 from tensorflow_ignite.net.credentials import Credentials
-from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
+from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc
 
 # Number of segments that are offered to the node at a time.
 FREE = 2
@@ -47,33 +47,19 @@ class _OfferedSegment:
     once: bool
 
 
-class SharedStream:
+class SharedStream(BatchStream):
     """The record batches behind one endpoint on this host, in order. One thread iterates; any thread may cancel.
 
     It uses up to ``most_segments`` segments of ``segment_bytes(batch_bytes)``, or larger ones of the pool; larger rows
     get larger segments.
-
-    Attributes:
-        result: The result of the node after the last row; None before.
     """
 
     def __init__(
         self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
     ) -> None:
-        """Opens nothing before iteration.
-
-        Args:
-            endpoint: The node and the command.
-            subject: Names the rows in error texts, such as "cache 'x'".
-            keep: As of :func:`choice.open_stream`; after False the segments are used in turns.
-            credentials: Credentials of the caller.
-        """
-        self._credentials = credentials
-        self._endpoint = endpoint
-        self._subject = subject
-        self._keep = keep
+        """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
+        super().__init__(endpoint, subject, keep, credentials=credentials)
         self._nonce = os.urandom(NONCE_BYTES)
-        self._call = CancellableCall()
         self._requests: queue.SimpleQueue[shared_pb2.ReadIntoMemoryRequest | None] = queue.SimpleQueue()
         self._size = 0
         self._limit = 0
@@ -84,7 +70,6 @@ class SharedStream:
         self._known: dict[Segment, int] = {}
         self._leased: set[Segment] = set()
         self._open = False
-        self.result: data_pb2.ReadResult | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens the stream and yields its batches; ends early, without an error, when cancelled.
@@ -115,10 +100,6 @@ class SharedStream:
                 ) from None
         finally:
             self._end(complete)
-
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._call.cancel()
 
     def _batches(self, answers: Iterator[shared_pb2.ReadIntoMemoryResponse]) -> Iterator[pa.RecordBatch]:
         schema: pa.Schema | None = None

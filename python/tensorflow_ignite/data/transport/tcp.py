@@ -27,8 +27,8 @@ from tensorflow_ignite.data.transport.batches import (
     segment_bytes,
     used_bytes,
 )
-from tensorflow_ignite.data.transport.calls import CancellableCall, translate
-from tensorflow_ignite.data.transport.flight import Endpoint, check_result
+from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, pool, private_buffer
 from tensorflow_ignite.memory import Segment
 from tensorflow_ignite.net.channels import grpc_channel
@@ -54,35 +54,19 @@ class TcpUnavailableError(errors.ConnectionFailedError):
     is_lasting = True
 
 
-class TcpStream:
-    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel.
-
-    Attributes:
-        result: The result of the node after the last row; None before.
-    """
+class TcpStream(BatchStream):
+    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel."""
 
     def __init__(
         self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
     ) -> None:
-        """Opens nothing before iteration.
-
-        Args:
-            endpoint: The node and the command.
-            subject: Names the rows in error texts, such as "cache 'x'".
-            keep: As of :func:`choice.open_stream`; after False the memory is used in turns.
-            credentials: Credentials of the caller.
-        """
-        self._credentials = credentials
-        self._endpoint = endpoint
-        self._subject = subject
-        self._keep = keep
-        self._call = CancellableCall()
+        """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
+        super().__init__(endpoint, subject, keep, credentials=credentials)
         self._size = 0
         # Each change is atomic, because a lease may end at any point.
         self._free: list[Segment] = []
         self._leased: set[Segment] = set()
         self._open = False
-        self.result: data_pb2.ReadResult | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens the stream and yields its batches; ends early, without an error, when cancelled.
@@ -108,10 +92,6 @@ class TcpStream:
                 ) from None
         finally:
             self._end()
-
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._call.cancel()
 
     def _batches(self, call: Any) -> Iterator[pa.RecordBatch]:
         connection_info = next(call, tcp_pb2.ReadOverTcpResponse()).connection
