@@ -13,18 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from tensorflow_ignite import groups
 from tensorflow_ignite.base.messages import Value, write_message
-from tensorflow_ignite.groups import (
-    Access,
-    Environment,
-    Evaluator,
-    Prediction,
-    Restart,
-    Rounds,
-    Strategy,
-    Timeouts,
-    Workers,
-)
 from tensorflow_ignite.kinds import JobKind as JobKind
 from tensorflow_ignite.kinds import runs_script
 
@@ -105,15 +95,15 @@ class JobSpec(Value):
     checkpoint_directory: str = ""
     priority: int = 0
     read_rate: str = ""
-    strategy: Strategy = field(default_factory=Strategy)
-    workers: Workers = field(default_factory=Workers)
-    restart: Restart = field(default_factory=Restart)
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    environment: Environment = field(default_factory=Environment)
-    access: Access = field(default_factory=Access)
-    evaluator: Evaluator | None = None
-    rounds: Rounds | None = None
-    prediction: Prediction | None = None
+    strategy: groups.Strategy = field(default_factory=groups.Strategy)
+    workers: groups.Workers = field(default_factory=groups.Workers)
+    restart: groups.Restart = field(default_factory=groups.Restart)
+    timeouts: groups.Timeouts = field(default_factory=groups.Timeouts)
+    environment: groups.Environment = field(default_factory=groups.Environment)
+    access: groups.Access = field(default_factory=groups.Access)
+    evaluator: groups.Evaluator | None = None
+    rounds: groups.Rounds | None = None
+    prediction: groups.Prediction | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

@@ -14,15 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base import forks
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    StorageError,
-    StoredFileNotFoundError,
-    StoredIsADirectoryError,
-    StoredNotADirectoryError,
-    TensorFlowIgniteError,
-)
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
@@ -118,7 +111,7 @@ class Files:
         """Whether the path exists."""
         try:
             self.stat(path)
-        except (StoredFileNotFoundError, StoredNotADirectoryError):
+        except (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             return False
         return True
 
@@ -173,8 +166,8 @@ class Files:
         """
         request = storage_pb2.RemoveFileRequest(path=paths.normalize(path), recursive=recursive, kind=_KINDS[kind])
 
-        def was_done(error: TensorFlowIgniteError) -> Any:
-            return storage_pb2.RemoveFileResponse() if isinstance(error, StoredFileNotFoundError) else None
+        def was_done(error: errors.TensorFlowIgniteError) -> Any:
+            return storage_pb2.RemoveFileResponse() if isinstance(error, errors.StoredFileNotFoundError) else None
 
         self._change("RemoveFile", request, was_done)
 
@@ -195,8 +188,8 @@ class Files:
         """
         source, target = paths.normalize(source), paths.normalize(target)
 
-        def was_done(error: TensorFlowIgniteError) -> Any:
-            if isinstance(error, StorageError) and self.exists(target) and not self.exists(source):
+        def was_done(error: errors.TensorFlowIgniteError) -> Any:
+            if isinstance(error, errors.StorageError) and self.exists(target) and not self.exists(source):
                 return storage_pb2.RenameFileResponse()
             return None
 
@@ -238,7 +231,7 @@ class Files:
             StoredIsADirectoryError: The path is a directory.
         """
         if mode not in MODES:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"mode {mode!r} is unknown. A file is written with w, x or a. Choose one of them."
             )
         request = storage_pb2.BeginWriteRequest(
@@ -279,13 +272,13 @@ class Files:
     def _locate_file(self, path: str) -> Any:
         response = self._locate(path)
         if response.file.kind == storage_pb2.FILE_KIND_DIRECTORY:
-            raise StoredIsADirectoryError(
+            raise errors.StoredIsADirectoryError(
                 f"{path} is a directory. Only files have bytes to read. List it, or open a file in it."
             )
         return response
 
     def _change(
-        self, method: str, request: Any, was_done: Callable[[TensorFlowIgniteError], Any] = lambda error: None
+        self, method: str, request: Any, was_done: Callable[[errors.TensorFlowIgniteError], Any] = lambda error: None
     ) -> None:
         """Makes a call that changes files, with the key of this task if this process is one."""
         task = self._task.key()

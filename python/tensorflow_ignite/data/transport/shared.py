@@ -18,15 +18,7 @@ import grpc
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.batches import (
-    BATCH_BYTES,
-    SEGMENT_ROUNDING,
-    Keep,
-    most_segments,
-    record_batch,
-    segment_bytes,
-    used_bytes,
-)
+from tensorflow_ignite.data.transport import batches
 from tensorflow_ignite.data.transport.calls import translate
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, copy, pool
@@ -55,7 +47,12 @@ class SharedStream(BatchStream):
     """
 
     def __init__(
-        self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+        self,
+        endpoint: Endpoint,
+        subject: str,
+        keep: batches.Keep | None = None,
+        *,
+        credentials: Credentials | None = None,
     ) -> None:
         """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
         super().__init__(endpoint, subject, keep, credentials=credentials)
@@ -78,9 +75,9 @@ class SharedStream(BatchStream):
             SharingUnavailableError: If the node cannot write into this process's memory; before any batch.
             TensorFlowIgniteError: If the node refuses the call or the stream breaks.
         """
-        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or BATCH_BYTES).command
-        self._size = segment_bytes(command.batch_bytes, command.batch_rows)
-        self._limit = most_segments(self._size)
+        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or batches.BATCH_BYTES).command
+        self._size = batches.segment_bytes(command.batch_bytes, command.batch_rows)
+        self._limit = batches.most_segments(self._size)
         opening = shared_pb2.ReadIntoMemoryStart(command=command, pid=os.getpid(), nonce=self._nonce)
         self._requests.put(shared_pb2.ReadIntoMemoryRequest(start=opening))
         self._open = True
@@ -121,10 +118,10 @@ class SharedStream(BatchStream):
     def _batch(self, answer: shared_pb2.ReadIntoMemoryResponse, schema: pa.Schema) -> pa.RecordBatch:
         offer = self._offered.pop(answer.segment)
         segment = offer.segment
-        used = used_bytes(answer.batch, segment.size, self._subject)
+        used = batches.used_bytes(answer.batch, segment.size, self._subject)
         if self._keep is not None and offer.once:
             if self._keep(used):
-                return record_batch(answer.batch, schema, self._kept(segment, used))
+                return batches.record_batch(answer.batch, schema, self._kept(segment, used))
             self._keep = None
         self._leased.add(segment)
         memory = Lease(segment, self._returned).buffer()
@@ -132,7 +129,7 @@ class SharedStream(BatchStream):
         if len(self._offered) < FREE:
             # The lease ends here, and the segment is offered again.
             memory = copy(memory, used)
-        return record_batch(answer.batch, schema, memory)
+        return batches.record_batch(answer.batch, schema, memory)
 
     def _kept(self, segment: Segment, used: int) -> pa.Buffer:
         self._offer_more()
@@ -174,8 +171,11 @@ class SharedStream(BatchStream):
 
     def _enlarge(self, needed: int) -> None:
         """Offers larger segments; the node has unmapped all smaller ones."""
-        self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // SEGMENT_ROUNDING * SEGMENT_ROUNDING))
-        self._limit = min(self._limit, most_segments(self._size))
+        self._size = max(
+            needed,
+            min(batches.segment_bytes(needed), _MOST_BYTES // batches.SEGMENT_ROUNDING * batches.SEGMENT_ROUNDING),
+        )
+        self._limit = min(self._limit, batches.most_segments(self._size))
         for number, offer in list(self._offered.items()):
             if offer.segment.size < needed:
                 del self._offered[number]

@@ -19,14 +19,7 @@ import grpc
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.batches import (
-    BATCH_BYTES,
-    Keep,
-    most_segments,
-    record_batch,
-    segment_bytes,
-    used_bytes,
-)
+from tensorflow_ignite.data.transport import batches
 from tensorflow_ignite.data.transport.calls import translate
 from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, pool, private_buffer
@@ -58,7 +51,12 @@ class TcpStream(BatchStream):
     """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel."""
 
     def __init__(
-        self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+        self,
+        endpoint: Endpoint,
+        subject: str,
+        keep: batches.Keep | None = None,
+        *,
+        credentials: Credentials | None = None,
     ) -> None:
         """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
         super().__init__(endpoint, subject, keep, credentials=credentials)
@@ -75,8 +73,8 @@ class TcpStream(BatchStream):
             TcpUnavailableError: If no connection is available; before any batch.
             TensorFlowIgniteError: If the node refuses the call or the stream breaks.
         """
-        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or BATCH_BYTES).command
-        self._size = segment_bytes(command.batch_bytes, command.batch_rows)
+        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or batches.BATCH_BYTES).command
+        self._size = batches.segment_bytes(command.batch_bytes, command.batch_rows)
         self._open = True
         try:
             with grpc_channel(self._endpoint.address, self._credentials) as channel:
@@ -108,9 +106,9 @@ class TcpStream(BatchStream):
                     memory = self._memory(size)
                     if not _receive(connection, memory.address, size):
                         break
-                    used_bytes(head, size, self._subject)
+                    batches.used_bytes(head, size, self._subject)
                     rows += head.rows
-                    batch = record_batch(head, schema, memory)
+                    batch = batches.record_batch(head, schema, memory)
                     # This frame must not keep the memory alive after its user has released it.
                     del memory
                     yield batch
@@ -162,14 +160,14 @@ class TcpStream(BatchStream):
             if self._keep(size):
                 return private_buffer(size)
             self._keep = None
-        if len(self._leased) >= most_segments(self._size):
+        if len(self._leased) >= batches.most_segments(self._size):
             return private_buffer(size)
         while self._free:
             segment = self._free.pop()
             if segment.size >= size:
                 return self._lease(segment)
         try:
-            return self._lease(pool().take(max(self._size, segment_bytes(size, 1))))
+            return self._lease(pool().take(max(self._size, batches.segment_bytes(size, 1))))
         except errors.SharingUnavailableError:
             # The machine has no more memory, or no memfd.
             return private_buffer(size)
