@@ -161,17 +161,7 @@ class Deployments:
         keep_previous: bool = False,
         timeout: float | None = 600.0,
     ) -> Deployment:
-        """Makes the nodes serve a version, and waits until it serves on all that are chosen.
-
-        Args:
-            name: Name of the model.
-            number: Number of the version.
-            replicas: Number of nodes that serve it; 0: all; None: as the deployment before, at first all.
-            memory: Largest memory of each process in bytes; 0: no limit; None: as the deployment before, at first no
-                limit.
-            batches: How requests become batches; None: as the deployment before, at first by default.
-            keep_previous: Serve the version before further, by its number.
-            timeout: Seconds to wait; None: do not wait.
+        """Makes the nodes serve a version, and waits until it serves on all that are chosen; see `Models.deploy`.
 
         Raises:
             ModelUnusableError: The version could not be served; the one before it serves further.

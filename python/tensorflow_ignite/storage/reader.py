@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
-from types import TracebackType
 from typing import Any
 
 from tensorflow_ignite import errors
@@ -174,9 +173,7 @@ class Reader:
         """Returns itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Closes the file."""
         self.close()
 

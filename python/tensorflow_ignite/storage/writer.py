@@ -7,7 +7,6 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import Future, wait
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from tensorflow_ignite import errors
@@ -195,9 +194,7 @@ class Writer:
         """Returns itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Closes the file, or abandons it when the block raised."""
         if kind is None:
             self.close()
