@@ -11,7 +11,7 @@ import typer
 from tensorflow_ignite import spec
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, option, session
+from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, one_of, option, session
 from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, short_id, table
 from tensorflow_ignite.jobs import checks
 
@@ -21,15 +21,11 @@ _SHOWN_WAITING = 5
 _SPLIT_SECONDS = 2.0
 
 
-def _complete_state(incomplete: str) -> list[str]:
-    return [state for state in spec.JOB_STATES if state.startswith(incomplete)]
-
-
 def ps(
     context: typer.Context,
     state: Annotated[
         list[str] | None,
-        option("--state", "STATE", "Only jobs in this state; may be repeated.", autocompletion=_complete_state),
+        option("--state", "STATE", "Only jobs in this state; may be repeated.", autocompletion=one_of(spec.JOB_STATES)),
     ] = None,
     since: Annotated[
         str | None, option("--since", "TIME", "Only jobs submitted since then: 30m, 12h, 7d, or 2026-11-25T08:00.")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.cli.fs.text import size
 from tensorflow_ignite.cli.options import Address, Json, complete_model, option, session
-from tensorflow_ignite.cli.render import age, escaped, paint, print_json, short_id, table, timestamp
+from tensorflow_ignite.cli.render import age, escaped, paint, print_json, short_id, size, table, timestamp
 
 if TYPE_CHECKING:
     from tensorflow_ignite.models.deployments import BatchRule, Deployment

@@ -1,4 +1,4 @@
-"""The present position of a cache, from the owners of its partitions."""
+"""The present position of a cache, from the owners of its partitions, and whether a row has changed since one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import identified
+from tensorflow_ignite.data import cache_position, identified
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
 from tensorflow_ignite.data.options import ReadOptions, group
 from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss
 from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
 from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.net import credentials as net_credentials
 
@@ -48,13 +49,8 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
     def told(endpoint: Endpoint) -> Mapping[int, Position]:
-        (stream,) = reader.moved_streams(
-            endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
-            f"the position of cache {cache!r}",
-            via,
-            keep=lambda size: False,
-            most=1,
-        )
+        asked = endpoint.modified(positions=True, wait_millis=WAIT_MILLIS)
+        stream = _stream(reader, asked, f"the position of cache {cache!r}", via)
         for _ in stream:
             pass
         return identified.changes(stream.results).positions
@@ -63,3 +59,36 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
         found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}
     name = endpoints[0].command.cache
     return CachePosition(name, tuple(found.get(number, NO_POSITION) for number in range(max(found) + 1)))
+
+
+def any_row(cache: str, since: CachePosition, keys: tuple[int, int] | None) -> bool:
+    """Whether there is a row that was put since a position, or whose partition is read whole; reads no other row.
+
+    Args:
+        cache: Name of the cache.
+        since: The position.
+        keys: The range of hashes of keys; None: all keys.
+
+    Raises:
+        TensorFlowIgniteError: Any error of a node; if no node answers.
+    """
+    request = Request(cache, (), False, ALL, None, 0, nulls="default", on_mismatch="skip", keys=keys or ())
+    command = request.command(uncounted=True)
+    command.accept_data_loss, command.batch_rows = accepts_data_loss(None), 1
+    reader = ServiceReader(choice.FLIGHT, None)
+    via = reader.address(None)
+    known = cache_position.known(since.partitions)
+    for endpoint in reader.describe(via, command).endpoints:
+        # One column is enough.
+        narrow = endpoint.modified(columns=endpoint.command.columns[:1])
+        stream = _stream(reader, identified.since(narrow, known), f"cache {cache!r}", via)
+        try:
+            if any(batch.num_rows for batch in stream):
+                return True
+        finally:
+            stream.cancel()
+    return False
+
+
+def _stream(reader: ServiceReader, endpoint: Endpoint, subject: str, via: str) -> MovedPartitionStream:
+    return reader.moved_streams(endpoint, subject, via, keep=lambda size: False, most=1)[0]

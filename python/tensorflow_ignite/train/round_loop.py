@@ -15,9 +15,8 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.base.messages import write_message
 from tensorflow_ignite.data import agreement, arguments
 from tensorflow_ignite.data.cache_position import CachePosition
-from tensorflow_ignite.data.changed_rows import any_row
 from tensorflow_ignite.data.plan import count_rows
-from tensorflow_ignite.data.position import position
+from tensorflow_ignite.data.position import any_row, position
 from tensorflow_ignite.spec import Publication, RoundProgress
 from tensorflow_ignite.task import Task
 from tensorflow_ignite.train import fits, round_rule

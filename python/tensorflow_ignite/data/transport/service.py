@@ -133,15 +133,9 @@ class ServiceReader:
     ) -> Sequence[MovedPartitionStream]:
         """As :meth:`streams`; partitions that have moved are read from their new owners, after the others.
 
-        Args:
-            endpoint: The node and the command.
-            subject: Names the rows in error texts.
-            via: ``host:port`` of the node that returned the endpoint.
-            keep: As of :func:`choice.open_stream`.
-            most: Maximum number of streams.
-            keeps_back: Whether a stream passes batches on only after the last one of their node, so that the new owners
-                of its partitions replace a node that is lost meanwhile.
-            others: ``host:port`` of further nodes, which are asked for owners if the node of ``via`` does not answer.
+        With ``keeps_back`` a stream passes batches on only after the last one of their node, so that the new owners of
+        its partitions replace a node that is lost meanwhile. ``others`` are ``host:port`` of further nodes, which are
+        asked for owners if the node of ``via`` does not answer.
         """
         credentials = resolve.find_credentials(self._given, (via,), data=True)
 
