@@ -160,9 +160,7 @@ class _ArrayBuilder:
         if column.masked:
             mask = np.ones(len(level.array), np.bool_) if level.valid is None else level.valid
             self._arrays.append(mask.reshape(shape))
-        for dim in level.dims[: column.ragged]:
-            is_fixed = isinstance(dim, _Fixed)
-            self._arrays.append(np.arange(dim.lists + 1, dtype=np.int64) * dim.size if is_fixed else dim)
+        self._arrays += [_splits(dim) for dim in level.dims[: column.ragged]]
 
 
 def _stored(array: pa.Array) -> pa.Array:
@@ -193,6 +191,12 @@ def _elements(array: pa.Array, valid: Validity) -> tuple[Array, pa.Array]:
         # Arrow allows elements inside a null list.
         elements = elements.filter(pa.array(np.repeat(valid, sizes)))
     return splits, elements
+
+
+def _splits(dim: Array | _Fixed) -> Array:
+    if isinstance(dim, _Fixed):
+        return np.arange(dim.lists + 1, dtype=np.int64) * dim.size
+    return dim
 
 
 def _values(name: str, array: pa.Array, dtype: str, valid: Validity) -> Array:
