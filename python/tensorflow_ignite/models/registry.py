@@ -154,8 +154,7 @@ class Models:
         exported = f"{reference.directory}/.exported-{job}"
         directory = self._written(reference, model, None, job)[0]
         # First, so that a killed task leaves no file that its job does not know.
-        with self._files.open_writer(f"/jobs/{job}/exports/{name}", parents=True) as marker:
-            marker.write(str(attempt).encode())
+        self._files.write_file(f"/jobs/{job}/exports/{name}", str(attempt).encode())
         self._discard(exported)
         self._files.rename(directory, exported, overwrite=False)
 
@@ -267,8 +266,7 @@ class Models:
             self._deployments.deploy(version.name, version.number)
         if served is None or is_current:
             path = f"{ModelReference(version.name).directory}/.labels/{label}"
-            with self._files.open_writer(path, parents=True) as writer:
-                writer.write(str(version.number).encode())
+            self._files.write_file(path, str(version.number).encode())
         return version.with_labels((*(set(version.labels) - {label}), label))
 
     def unlabel(self, name: str, label: str) -> None:
@@ -358,8 +356,7 @@ class Models:
                 f"model {version} has the label {labels[0]}. A version with a label is not removed, since callers use "
                 "it by that name. Move the label to another version, or remove it, first"
             )
-        with self._files.open_writer(f"{chosen.directory}/.removed/{number}", parents=True):
-            pass
+        self._files.write_file(f"{chosen.directory}/.removed/{number}", b"")
         self._files.remove(f"{chosen.directory}/{number}", recursive=True, kind="directory")
         return version
 
@@ -403,8 +400,7 @@ class Models:
                 with file.open("rb") as opened, self._files.open_writer(f"{directory}/{name}", parents=True) as writer:
                     while data := opened.read(_COPY_BYTES):
                         writer.write(data)
-            with self._files.open_writer(f"{directory}/{METADATA_FILE}", parents=True) as writer:
-                writer.write(json.dumps(version.to_json()).encode())
+            self._files.write_file(f"{directory}/{METADATA_FILE}", json.dumps(version.to_json()).encode())
         except BaseException:
             self._discard(directory)
             raise
@@ -432,8 +428,7 @@ class Models:
     def _read(self, name: str, number: int, labels: dict[str, int]) -> ModelVersion | None:
         """A version with its labels; None: there is none."""
         try:
-            with self._files.open_reader(f"{ROOT}/{name}/{number}/{METADATA_FILE}") as reader:
-                content = bytes(reader.read(0, reader.bytes))
+            content = self._files.read_file(f"{ROOT}/{name}/{number}/{METADATA_FILE}")
         except (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             return None
         version = source.read_metadata(name, number, content)

@@ -243,6 +243,23 @@ class Files:
         )
         return Writer(self._connection, self._memory, self._workers, self._keep_alive, request)
 
+    def read_file(self, path: str) -> bytes:
+        """Returns all bytes of a file; raises as :meth:`open_reader`."""
+        with self.open_reader(path) as reader:
+            return reader.read(0, reader.bytes)
+
+    def read_if_there(self, path: str) -> bytes | None:
+        """Returns all bytes of a file; None: it does not exist."""
+        try:
+            return self.read_file(path)
+        except errors.StoredFileNotFoundError:
+            return None
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Replaces a file, and makes missing directories; raises as :meth:`open_writer`."""
+        with self.open_writer(path, parents=True) as writer:
+            writer.write(content)
+
     def extents(self, path: str) -> tuple[Extent, ...]:
         """Returns the extents of a file, in order.
 
