@@ -161,14 +161,12 @@ class Task:
             self.status.failure.kind = job_pb2.FAILURE_KIND_PACKAGES if packages_failed else job_pb2.FAILURE_KIND_SCRIPT
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
             return
-        except OSError as error:
-            self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
-            return
         except Exception as error:
-            _log.exception("task %s could not be started", names.task_path(self.key))
+            reason = str(error) if isinstance(error, OSError) else repr(error)
+            if not isinstance(error, OSError):
+                _log.exception("task %s could not be started", names.task_path(self.key))
             self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error!r}", "")
+            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {reason}", "")
             return
         if self.keeper is None:
             assert self._ending is not None
