@@ -19,7 +19,7 @@ from tensorflow_ignite.net import credentials as net_credentials
 
 # A node that has not noticed changes of the cache before can tell positions two seconds later.
 WAIT_MILLIS = 10_000
-# Number of nodes that are asked at a time.
+# Number of nodes that are called at a time.
 _NODES = 32
 
 
@@ -48,15 +48,15 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
     if not endpoints:
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
-    def told(endpoint: Endpoint) -> Mapping[int, Position]:
-        asked = endpoint.modified(positions=True, wait_millis=WAIT_MILLIS)
-        stream = _stream(reader, asked, f"the position of cache {cache!r}", via)
+    def positions_of(endpoint: Endpoint) -> Mapping[int, Position]:
+        waiting = endpoint.modified(positions=True, wait_millis=WAIT_MILLIS)
+        stream = _stream(reader, waiting, f"the position of cache {cache!r}", via)
         for _ in stream:
             pass
         return identified.changes(stream.results).positions
 
     with ThreadPoolExecutor(min(_NODES, len(endpoints))) as threads:
-        found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}
+        found = {number: one for part in threads.map(positions_of, endpoints) for number, one in part.items()}
     name = endpoints[0].command.cache
     return CachePosition(name, tuple(found.get(number, NO_POSITION) for number in range(max(found) + 1)))
 

@@ -71,7 +71,7 @@ class ServiceReader:
         return resolve.node(argument)
 
     def describe(self, address: str, command: data_pb2.ReadCommand, *, is_local: bool = False) -> flight.Description:
-        """Asks a node for the columns of rows, their number and the nodes that send them.
+        """Requests from a node the columns of rows, their number and the nodes that send them.
 
         Args:
             address: As of :meth:`address`.
@@ -135,7 +135,7 @@ class ServiceReader:
 
         With ``keeps_back`` a stream passes batches on only after the last one of their node, so that the new owners of
         its partitions replace a node that is lost meanwhile. ``others`` are ``host:port`` of further nodes, which are
-        asked for owners if the node of ``via`` does not answer.
+        called for owners if the node of ``via`` does not answer.
         """
         credentials = resolve.find_credentials(self._given, (via,), data=True)
 

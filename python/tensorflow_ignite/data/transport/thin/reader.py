@@ -60,7 +60,7 @@ class ThinReader:
         return argument or ""
 
     def describe(self, address: str, command: data_pb2.ReadCommand, *, is_local: bool = False) -> Description:
-        """Asks nodes for the columns of rows, their number and the nodes that send them."""
+        """Requests from nodes the columns of rows, their number and the nodes that send them."""
         from tensorflow_ignite.data.transport.thin import scan
 
         return scan.describe(resolve.thin_addresses(address or None), command, credentials=self._own(), local=is_local)
