@@ -88,30 +88,12 @@ __all__ = [
 ]
 
 _MODULES = {"errors", "spec", "testing", "train"}
+# The modules of names that are not in `groups`.
 _NAMES = {
     "CachePosition": "tensorflow_ignite.data.cache_position",
     "Client": "tensorflow_ignite.jobs.client",
     "Credentials": "tensorflow_ignite.net.credentials",
     "JobHandle": "tensorflow_ignite.jobs.handle",
-    **dict.fromkeys(
-        (
-            "Access",
-            "CentralStorage",
-            "Custom",
-            "Environment",
-            "Evaluator",
-            "Mirrored",
-            "MultiWorkerMirrored",
-            "One",
-            "ParameterServer",
-            "Restart",
-            "Rounds",
-            "Strategy",
-            "Timeouts",
-            "Workers",
-        ),
-        "tensorflow_ignite.groups",
-    ),
     **dict.fromkeys(("Changes", "HoldOut", "ReadOptions"), "tensorflow_ignite.data.options"),
     "batches": "tensorflow_ignite.data.batches",
     "connect": "tensorflow_ignite.jobs.client",
@@ -125,11 +107,15 @@ _NAMES = {
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _NAMES:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("tensorflow-ignite")
+    if name in __all__:
         if name == "dataset":
             corrections.install()
         try:
-            return getattr(importlib.import_module(_NAMES[name]), name)
+            return getattr(importlib.import_module(_NAMES.get(name, "tensorflow_ignite.groups")), name)
         except ModuleNotFoundError as missing:
             if name != "dataset" or missing.name != "tensorflow":
                 raise
@@ -140,10 +126,6 @@ def __getattr__(name: str) -> Any:
                 "pip install 'tensorflow-ignite[cpu]' (or [gpu])",
                 name="tensorflow",
             ) from missing
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("tensorflow-ignite")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -62,58 +62,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tensorflow_ignite.spec import Job
 
-__all__ = [
-    "CODES",
-    "AssignmentChangedError",
-    "AttemptSupersededError",
-    "CacheEmptyError",
-    "CacheExistsError",
-    "CacheNotFoundError",
-    "ClusterNotActiveError",
-    "CodeInvalidError",
-    "CodeNotFoundError",
-    "ColumnNotFoundError",
-    "ConnectionFailedError",
-    "DataLossError",
-    "DirectoryNotEmptyError",
-    "FileChangedError",
-    "FileCorruptError",
-    "FileLostError",
-    "InternalError",
-    "InvalidRequestError",
-    "JobFailedError",
-    "JobFinishedError",
-    "JobNotFinishedError",
-    "JobNotFoundError",
-    "JobStoppedError",
-    "JobUnreadableError",
-    "LimitExceededError",
-    "ModelNotFoundError",
-    "ModelNotServedError",
-    "ModelUnusableError",
-    "NoAgentError",
-    "NodeNotFoundError",
-    "PartitionNotLocalError",
-    "PermissionDeniedError",
-    "PredictionTimeoutError",
-    "RequestTimeoutError",
-    "RowMismatchError",
-    "SchemaUnknownError",
-    "SharingUnavailableError",
-    "SqlInvalidError",
-    "StorageError",
-    "StorageFullError",
-    "StoredFileExistsError",
-    "StoredFileNotFoundError",
-    "StoredIsADirectoryError",
-    "StoredNotADirectoryError",
-    "TensorFlowIgniteError",
-    "UnauthenticatedError",
-    "UnsupportedTypeError",
-    "from_description",
-    "has_code",
-]
-
 _SUFFIX = re.compile(r"\s*\[code=([A-Z][A-Z0-9_]*)\]\s*\Z")
 
 
@@ -377,22 +325,14 @@ class UnauthenticatedError(TensorFlowIgniteError, PermissionError):
     """The cluster requires credentials, and these are missing or wrong."""
 
     code = "UNAUTHENTICATED"
-
-    def __init__(self, message: str) -> None:
-        """Sets `errno` as the operating system would."""
-        super().__init__(message)
-        self.errno = errno.EACCES
+    errno = errno.EACCES
 
 
 class PermissionDeniedError(TensorFlowIgniteError, PermissionError):
     """The authenticated caller has no permission for the call."""
 
     code = "PERMISSION_DENIED"
-
-    def __init__(self, message: str) -> None:
-        """Sets `errno` as the operating system would."""
-        super().__init__(message)
-        self.errno = errno.EACCES
+    errno = errno.EACCES
 
 
 class LimitExceededError(TensorFlowIgniteError):
@@ -434,47 +374,8 @@ class RequestTimeoutError(TensorFlowIgniteError, TimeoutError):
 #: The class of each name of the enum ErrorCode of job.proto.
 CODES: dict[str, type[TensorFlowIgniteError]] = {
     str(error.code): error
-    for error in (
-        InvalidRequestError,
-        CacheNotFoundError,
-        CacheEmptyError,
-        CacheExistsError,
-        CodeNotFoundError,
-        CodeInvalidError,
-        JobNotFoundError,
-        JobFinishedError,
-        JobNotFinishedError,
-        JobUnreadableError,
-        NodeNotFoundError,
-        NoAgentError,
-        ClusterNotActiveError,
-        PartitionNotLocalError,
-        ColumnNotFoundError,
-        UnsupportedTypeError,
-        SchemaUnknownError,
-        RowMismatchError,
-        InternalError,
-        SharingUnavailableError,
-        SqlInvalidError,
-        ModelNotFoundError,
-        ModelUnusableError,
-        ModelNotServedError,
-        PredictionTimeoutError,
-        StoredFileNotFoundError,
-        StoredFileExistsError,
-        StoredNotADirectoryError,
-        StoredIsADirectoryError,
-        DirectoryNotEmptyError,
-        FileChangedError,
-        FileCorruptError,
-        StorageFullError,
-        AttemptSupersededError,
-        UnauthenticatedError,
-        PermissionDeniedError,
-        LimitExceededError,
-        DataLossError,
-        FileLostError,
-    )
+    for error in list(globals().values())
+    if isinstance(error, type) and issubclass(error, TensorFlowIgniteError) and vars(error).get("code")
 }
 
 

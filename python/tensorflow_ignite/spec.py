@@ -13,53 +13,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from tensorflow_ignite import groups
 from tensorflow_ignite.base.messages import Value, write_message
-from tensorflow_ignite.groups import (
-    Access,
-    Environment,
-    Evaluator,
-    Prediction,
-    Restart,
-    Rounds,
-    Strategy,
-    Timeouts,
-    Workers,
-)
-from tensorflow_ignite.kinds import JobKind, runs_script
+from tensorflow_ignite.kinds import JobKind as JobKind
+from tensorflow_ignite.kinds import runs_script
 
 if TYPE_CHECKING:
     from tensorflow_ignite.v1 import job_pb2
-
-__all__ = [
-    "JOB_STATES",
-    "ROLES",
-    "AgentInfo",
-    "Attempt",
-    "AttemptPhase",
-    "CacheLoss",
-    "CauseKind",
-    "EpochProgress",
-    "Event",
-    "Gpu",
-    "Job",
-    "JobKind",
-    "JobSpec",
-    "JobState",
-    "MissingNode",
-    "Node",
-    "NodeAvailability",
-    "NodeLoop",
-    "Progress",
-    "Publication",
-    "Role",
-    "RoundProgress",
-    "Task",
-    "TaskProfile",
-    "TaskState",
-    "TaskStatus",
-    "Throughput",
-    "UnprovenAttempt",
-]
 
 JobState = Literal[
     "pending",
@@ -135,15 +95,15 @@ class JobSpec(Value):
     checkpoint_directory: str = ""
     priority: int = 0
     read_rate: str = ""
-    strategy: Strategy = field(default_factory=Strategy)
-    workers: Workers = field(default_factory=Workers)
-    restart: Restart = field(default_factory=Restart)
-    timeouts: Timeouts = field(default_factory=Timeouts)
-    environment: Environment = field(default_factory=Environment)
-    access: Access = field(default_factory=Access)
-    evaluator: Evaluator | None = None
-    rounds: Rounds | None = None
-    prediction: Prediction | None = None
+    strategy: groups.Strategy = field(default_factory=groups.Strategy)
+    workers: groups.Workers = field(default_factory=groups.Workers)
+    restart: groups.Restart = field(default_factory=groups.Restart)
+    timeouts: groups.Timeouts = field(default_factory=groups.Timeouts)
+    environment: groups.Environment = field(default_factory=groups.Environment)
+    access: groups.Access = field(default_factory=groups.Access)
+    evaluator: groups.Evaluator | None = None
+    rounds: groups.Rounds | None = None
+    prediction: groups.Prediction | None = None
 
     def to_proto(self) -> job_pb2.JobSpec:
         """Writes the message."""

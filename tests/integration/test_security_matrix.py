@@ -16,8 +16,7 @@ import thin_cluster
 import tensorflow_ignite as tfi
 from certificates import STORE_PASSWORD, Authority, Certificate, java_stores, make_authority
 from tensorflow_ignite import Credentials, errors
-from tensorflow_ignite.data import service_or_thin
-from tensorflow_ignite.data.transport import choice
+from tensorflow_ignite.data.transport import choice, flight
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.testing.ports import PortBlock
@@ -156,7 +155,7 @@ def data_remote(node: Guarded, who: Credentials | None) -> None:
 def data_local(node: Guarded, who: Credentials | None) -> None:
     """Rows through shared memory."""
     command = data_pb2.ReadCommand(cache=CACHE)
-    plan = service_or_thin.flight.describe(node.address, command, credentials=who)
+    plan = flight.describe(node.address, command, credentials=who)
     rows = [
         value
         for endpoint in plan.endpoints

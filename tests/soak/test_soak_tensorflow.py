@@ -14,8 +14,8 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
+from footprint import Footprint  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
-from tensorflow_ignite.testing.footprint import Footprint  # noqa: E402
 
 ROWS = 4_000
 EPOCHS = 200

@@ -18,9 +18,8 @@ from tensorflow_ignite.cli.fs import local
 from tensorflow_ignite.cli.fs.local import LocalFiles, UnbufferedFile
 from tensorflow_ignite.cli.fs.location import Location, matching_paths
 from tensorflow_ignite.cli.fs.plan import plan_copy
-from tensorflow_ignite.cli.fs.text import size
 from tensorflow_ignite.cli.fs.transfer import Meter, transfer
-from tensorflow_ignite.cli.render import escaped
+from tensorflow_ignite.cli.render import escaped, size
 from tensorflow_ignite.errors import StorageError
 
 

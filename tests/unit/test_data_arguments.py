@@ -11,6 +11,7 @@ import pytest
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import arguments
 from tensorflow_ignite.data.environment import overrides
+from tensorflow_ignite.data.transport.thin.reader import ThinReader
 
 
 @pytest.mark.parametrize(
@@ -76,12 +77,12 @@ def test_another_argument_is_refused_by_its_name(function: Callable[..., Any], w
     [
         ({"replay": 0.5}, "has no position"),
         ({"split": True, "query": True}, "validation_split= and where= or sql="),
-        ({"replay": 0.5, "since": True, "thin": True}, 'replay= and transport="thin"'),
+        ({"replay": 0.5, "since": True, "refusal": ThinReader.no_choice}, 'replay= and transport="thin"'),
         ({"split": True, "exact": True}, "validation_split= and exact=True"),
     ],
 )
 def test_rows_cannot_be_chosen_by_their_keys_everywhere(wrong: dict[str, Any], text: str) -> None:
-    possible = {"replay": 0.0, "split": False, "since": False, "query": False, "thin": False, "exact": False}
+    possible = {"replay": 0.0, "split": False, "since": False, "query": False, "refusal": "", "exact": False}
     arguments.check_selection("c", **possible)
     arguments.check_selection("c", **{**possible, "split": True, "replay": 0.5, "since": True})
     with pytest.raises(errors.InvalidRequestError, match=text):

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors, task
-from tensorflow_ignite.data import service_or_thin
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION
 from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import Plan, make_plan
 from tensorflow_ignite.data.request import ALL, ASSIGNED, make_request
 from tensorflow_ignite.data.transport.flight import Description, Endpoint
+from tensorflow_ignite.data.transport.service import ServiceReader
+from tensorflow_ignite.data.transport.thin.reader import ThinReader
 from tensorflow_ignite.task import Task, WorkerAssignment
 from tensorflow_ignite.v1 import data_pb2
 
@@ -42,14 +43,15 @@ def in_job(role: str, kind: str = "multi-worker-mirrored", **more: Any) -> Task:
 def be(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Makes this process a task; a cluster with four partitions of one node describes its cache."""
 
-    def describe(_: str, __: str, command: data_pb2.ReadCommand, *___: Any, **____: Any) -> Description:
+    def describe(_: Any, __: str, command: data_pb2.ReadCommand, **___: Any) -> Description:
         found = data_pb2.ReadCommand()
         found.CopyFrom(command)
         found.cache = CACHE if command.cache == TABLE else command.cache
         found.partitions[:] = command.partitions or range(4)
         return Description(SCHEMA, 12, (Endpoint("n:1", found),))
 
-    monkeypatch.setattr(service_or_thin, "describe", describe)
+    for reader in (ServiceReader, ThinReader):
+        monkeypatch.setattr(reader, "describe", describe)
 
     def become(here: Task) -> None:
         monkeypatch.setattr(task, "current", lambda: here)

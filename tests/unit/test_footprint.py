@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
+from footprint import Footprint
 from tensorflow_ignite.testing import LeakError
-from tensorflow_ignite.testing.footprint import Footprint
 
 pytestmark = pytest.mark.full
 

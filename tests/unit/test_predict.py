@@ -14,6 +14,7 @@ from file_server import FileServer
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.models.signature import Signature, TensorSpec
 from tensorflow_ignite.predict import outputs_file, planning, result_columns, task
 from tensorflow_ignite.predict.finished_partitions import FinishedPartitions
@@ -266,9 +267,9 @@ def test_partitions_whose_streams_were_cut_by_an_error_elsewhere_are_not_finishe
 ) -> None:
     command = data_pb2.ReadCommand(partitions=range(6))
     described = flight.Description(SCHEMA, -1, (flight.Endpoint("localhost:1", command),))
-    monkeypatch.setattr(task.service_or_thin, "describe", lambda *_: described)
+    monkeypatch.setattr(ServiceReader, "describe", lambda *_: described)
     monkeypatch.setattr(
-        task.service_or_thin, "streams", lambda _, endpoint, *__, **___: [EndlessStream(endpoint.command.partitions)]
+        ServiceReader, "moved_streams", lambda _, endpoint, *__, **___: [EndlessStream(endpoint.command.partitions)]
     )
     others = threading.Semaphore(0)
 

@@ -4,19 +4,15 @@ import asyncio
 import shutil
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from tensorflow_ignite.agent import keeper, names, notifier
-from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.agent.lease import AttemptLease
-from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.agent.rejection import FAILED_PRECONDITION, RequestRejected
-from tensorflow_ignite.agent.spares import Spares
 from tensorflow_ignite.agent.stall import DUMP_SECONDS
-from tensorflow_ignite.agent.task import Ending, Task
+from tensorflow_ignite.agent.task import Ending, NodeParts, Task
 from tensorflow_ignite.agent.unpack import unpack
 from tensorflow_ignite.agent.work_directory import remove_tree
 from tensorflow_ignite.v1 import job_pb2
@@ -31,32 +27,14 @@ _WAITING_ROLES = frozenset({job_pb2.ROLE_PS, job_pb2.ROLE_CLIENT})
 class Attempt:
     """The tasks, ports and files of one attempt on this node."""
 
-    def __init__(
-        self,
-        job_id: str,
-        number: int,
-        *,
-        work: Path,
-        host: str,
-        log_limit: int,
-        notifier: Notifier,
-        spares: Spares,
-        threads: Callable[[], int | None],
-        gpus: Gpus,
-    ) -> None:
+    def __init__(self, job_id: str, number: int, node: NodeParts) -> None:
         """An attempt without ports and tasks."""
         self.lease = AttemptLease()
         self.stopping: asyncio.Task[None] | None = None
         #: The kill at the end of the lease.
         self.expiring: asyncio.Task[None] | None = None
-        self._path = names.attempt_path(job_id, number)
-        self._work = work
-        self._host = host
-        self._log_limit = log_limit
-        self._notifier = notifier
-        self._spares = spares
-        self._threads = threads
-        self._gpus = gpus
+        self._directory = node.work / names.attempt_path(job_id, number)
+        self._node = node
         # By role and index: a new incarnation of a task uses the same port.
         self._ports: dict[tuple[int, int], ReservedPort] = {}
         self._tasks: dict[str, Task] = {}
@@ -93,7 +71,7 @@ class Attempt:
         """Returns the port that is reserved for a task; reserves one at the first call."""
         slot = (key.role, key.index)
         if slot not in self._ports:
-            self._ports[slot] = ReservedPort(self._host)
+            self._ports[slot] = ReservedPort(self._node.host)
         return self._ports[slot].number
 
     def start(self, request: StartTaskRequest) -> None:
@@ -131,30 +109,26 @@ class Attempt:
                     f"{'newer' if other.is_final else 'still running'}. One incarnation runs at a time, with ascending "
                     "numbers. Wait for its end, and use the next number",
                 )
-        gpus = self._gpus.assign(path, request.gpus)
+        gpus = self._node.gpus.assign(path, request.gpus)
         try:
             task = Task(
                 request,
-                work=self._work,
-                address=f"{self._host}:{self.reserve(key)}",
+                self._node,
+                address=f"{self._node.host}:{self.reserve(key)}",
                 lease=self.lease,
                 code=lambda: self._unpacked(Path(request.code_archive)),
-                log_limit=self._log_limit,
-                notifier=self._notifier,
-                spares=self._spares,
-                threads=self._threads,
                 gpus=gpus,
             )
         except BaseException:
             # For example: no space is left for its files.
-            self._gpus.release(path)
+            self._node.gpus.release(path)
             raise
         self._tasks[path] = task
         if self._planned_end is not None:
             task.command.plan(*self._planned_end)
         life = asyncio.create_task(task.live())
         # No process of the task is left then.
-        life.add_done_callback(lambda _: self._gpus.release(path))
+        life.add_done_callback(lambda _: self._node.gpus.release(path))
         self._lives.append(life)
 
     def plan_end(self, step: int, agreed: bool) -> None:
@@ -190,7 +164,7 @@ class Attempt:
             await self.kill(stopped, grace)
         deadline = time.monotonic() + REPORT_SECONDS
         while time.monotonic() < deadline:
-            change = self._notifier.next()
+            change = self._node.notifier.next()
             if all(task.end_reported for task in self._tasks.values()):
                 break
             await notifier.wait(change, deadline - time.monotonic())
@@ -206,16 +180,15 @@ class Attempt:
 
     async def _unpacked(self, archive: Path) -> Path:
         if self._unpacking is None:
-            code = self._work / self._path / "code"
-            self._unpacking = asyncio.create_task(_unpack(archive, code))
+            self._unpacking = asyncio.create_task(_unpack(archive, self._directory / "code"))
         return await asyncio.shield(self._unpacking)
 
     def _remove_files(self) -> None:
-        directory = self._work / self._path
-        if directory.exists():
-            remove_tree(directory)
-        if directory.parent.exists() and not any(directory.parent.iterdir()):
-            shutil.rmtree(directory.parent, ignore_errors=True)
+        if self._directory.exists():
+            remove_tree(self._directory)
+        of_job = self._directory.parent
+        if of_job.exists() and not any(of_job.iterdir()):
+            shutil.rmtree(of_job, ignore_errors=True)
 
 
 async def _unpack(archive: Path, code: Path) -> Path:

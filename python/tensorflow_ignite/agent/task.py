@@ -13,6 +13,7 @@ from pathlib import Path
 from tensorflow_ignite.agent import environment, failure, keeper, limits, names, packages
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.environment import BadScriptError
+from tensorflow_ignite.agent.gpus import Gpus
 from tensorflow_ignite.agent.keeper import Keeper
 from tensorflow_ignite.agent.lease import AttemptLease
 from tensorflow_ignite.agent.limits import LimitMonitor
@@ -59,6 +60,29 @@ class Ending:
     kind: job_pb2.FailureKind = job_pb2.FAILURE_KIND_UNSPECIFIED
 
 
+@dataclass(frozen=True)
+class NodeParts:
+    """What the tasks of this node have in common.
+
+    Attributes:
+        work: The agent's work directory.
+        host: Host of the reserved ports.
+        log_limit: Largest size of the output that is sent for a task, in bytes.
+        spares: The processes in which a task starts faster.
+        gpus: The GPUs of this node.
+        threads: Returns the number of TensorFlow's threads in a task that starts now; None: its own default.
+        notifier: Notified of each change.
+    """
+
+    work: Path
+    host: str
+    log_limit: int
+    spares: Spares
+    gpus: Gpus
+    threads: Callable[[], int | None]
+    notifier: Notifier
+
+
 class Task:
     """One TensorFlow process. All methods run on the agent's event loop.
 
@@ -68,29 +92,21 @@ class Task:
     def __init__(
         self,
         request: StartTaskRequest,
+        node: NodeParts,
         *,
-        work: Path,
         address: str,
         lease: AttemptLease,
         code: Callable[[], Awaitable[Path]],
-        log_limit: int,
-        notifier: Notifier,
-        spares: Spares,
-        threads: Callable[[], int | None],
         gpus: Sequence[str],
     ) -> None:
         """Makes the task's directory; `live` starts the task.
 
         Args:
             request: The task's key, specification and limits.
-            work: The agent's work directory.
+            node: What it shares with other tasks.
             address: host:port that is reserved for the task.
             lease: The lease of its attempt.
             code: Returns the directory of the unpacked code.
-            log_limit: Largest size of the output that is sent, in bytes.
-            notifier: Notified of each change.
-            spares: The processes in which a task starts faster.
-            threads: Returns the number of TensorFlow's threads in a task that starts now; None: its own default.
             gpus: Ids of the GPUs that are assigned to it.
         """
         self.key = request.key
@@ -103,25 +119,23 @@ class Task:
         named = f"{context.role_name} {context.role_index}"
         self._name = named if context.role_name else names.task(self.key)
         path = names.task_path(self.key)
-        self.mark = names.mark(work, path)
+        self.mark = names.mark(node.work, path)
         self.request = request
-        self._directory = work / path
+        self._directory = node.work / path
         self._code = code
-        self._notifier = notifier
+        self._node = node
         self._directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-        self.output = Output(self._directory / "log", log_limit)
+        self.output = Output(self._directory / "log", node.log_limit)
         self._progress = ProgressFile(self._directory / "progress.json")
         self.command = CommandFile(self._directory / "command.json")
         self._context = self._directory / "context.json"
         self._working = self._directory / "working"
         self._temporary = self._directory / "tmp"
         # Beside the agent's own directory, which the next agent empties.
-        self._environments = work.parent / "packages"
+        self._environments = node.work.parent / "packages"
         self._packages: Packages | None = None
         # Whether the keeper keeps an installation, or a spare that does not run the script yet.
         self._is_prepared = False
-        self._spares = spares
-        self._threads = threads
         self._start_of_spares: TaskStart | None = None
         #: The process that ends all others of the task; None until the task's start.
         self.keeper: Keeper | None = None
@@ -161,14 +175,12 @@ class Task:
             self.status.failure.kind = job_pb2.FAILURE_KIND_PACKAGES if packages_failed else job_pb2.FAILURE_KIND_SCRIPT
             self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
             return
-        except OSError as error:
-            self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error}", "")
-            return
         except Exception as error:
-            _log.exception("task %s could not be started", names.task_path(self.key))
+            reason = str(error) if isinstance(error, OSError) else repr(error)
+            if not isinstance(error, OSError):
+                _log.exception("task %s could not be started", names.task_path(self.key))
             self.status.node_failed = True
-            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {error!r}", "")
+            self._finish(job_pb2.TASK_STATE_FAILED, 1, f"{self._name} could not be started: {reason}", "")
             return
         if self.keeper is None:
             assert self._ending is not None
@@ -212,7 +224,7 @@ class Task:
         while _exit_code(running) is None:
             await asyncio.sleep(TICK_SECONDS)
             if self.output.advance():
-                self._notifier.notify()
+                self._node.notifier.notify()
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
@@ -236,7 +248,7 @@ class Task:
             self.command.path,
             self._temporary,
             os.environ,
-            self._threads(),
+            self._node.threads(),
             self.status.gpus,
         )
 
@@ -253,7 +265,7 @@ class Task:
 
     async def _start(self, python: str) -> None:
         variables = self._variables()
-        if self._spares.are_kept:
+        if self._node.spares.are_kept:
             await self._start_in_spare(python, variables)
         if self.keeper is None:
             if self._ending is not None:
@@ -273,12 +285,12 @@ class Task:
         module = environment.module(self.request)
         arguments = [""] if module else environment.script_arguments(self.request, self._working)
         key = SpareKey.of(python, variables, self._working)
-        self._start_of_spares = self._spares.begin_start(key, self.request.nice)
+        self._start_of_spares = self._node.spares.begin_start(key, self.request.nice)
         if not module:
             early = await asyncio.to_thread(sets_early_variables, self._working)
             if early or not arguments[0].endswith(".py"):
                 return
-        spare = self._spares.take(key) if self._ending is None else None
+        spare = self._node.spares.take(key) if self._ending is None else None
         if spare is None:
             return
         task = SpareTask(
@@ -298,13 +310,13 @@ class Task:
         if not reason:
             self._is_prepared = True
             self.status.warm = True
-            self._spares.use(spare)
+            self._node.spares.use(spare)
             return
         if self._killer is not None:
             await self._killer
         await keeper.end(lambda: [running], grace=0)
         self.keeper = None
-        self._spares.discard(spare, "" if self._ending is not None else reason)
+        self._node.spares.discard(spare, "" if self._ending is not None else reason)
 
     async def _supervise(self, running: Keeper) -> int:
         next_progress = 0.0
@@ -316,7 +328,7 @@ class Task:
             # Read before the output, so that the output is read once more after the end.
             ended = _exit_code(running) is not None
             if self.output.advance():
-                self._notifier.notify()
+                self._node.notifier.notify()
                 stalls.observe_output()
                 output_at = time.monotonic()
             if time.monotonic() >= next_progress:
@@ -474,7 +486,7 @@ class Task:
 
     def _changed(self) -> None:
         self.version += 1
-        self._notifier.notify()
+        self._node.notifier.notify()
 
 
 def _exit_code(running: Keeper) -> int | None:

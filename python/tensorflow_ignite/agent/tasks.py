@@ -15,7 +15,7 @@ from tensorflow_ignite.agent.lease import Lease
 from tensorflow_ignite.agent.notifier import Notifier
 from tensorflow_ignite.agent.rejection import ABORTED, FAILED_PRECONDITION, NOT_FOUND, RequestRejected
 from tensorflow_ignite.agent.spares import Spares
-from tensorflow_ignite.agent.task import Ending, Task
+from tensorflow_ignite.agent.task import Ending, NodeParts, Task
 from tensorflow_ignite.v1 import job_pb2
 from tensorflow_ignite.v1.agent_pb2 import AttemptLease, StartTaskRequest, TaskKey, TaskProfile
 
@@ -39,12 +39,8 @@ class Tasks:
         self.notifier = Notifier()
         #: ``host:port`` of other nodes, by the last heartbeat or the last start of a task.
         self.peers: tuple[str, ...] = ()
-        self._work = work
-        self._host = host
         self._lease = lease
-        self._log_limit = log_limit
-        self._spares = spares
-        self._gpus = gpus
+        self._node = NodeParts(work, host, log_limit, spares, gpus, self._threads, self.notifier)
         self._attempts: dict[tuple[str, int], Attempt] = {}
         # Never removed: a delayed call must not start an attempt again.
         self._stopped: set[tuple[str, int]] = set()
@@ -87,16 +83,7 @@ class Tasks:
             identity = (key.job_id, key.attempt)
             self._refuse_stopped(identity)
             if identity not in self._attempts:
-                self._attempts[identity] = Attempt(
-                    *identity,
-                    work=self._work,
-                    host=self._host,
-                    log_limit=self._log_limit,
-                    notifier=self.notifier,
-                    spares=self._spares,
-                    threads=self._threads,
-                    gpus=self._gpus,
-                )
+                self._attempts[identity] = Attempt(*identity, self._node)
             ports.append(self._attempts[identity].reserve(key))
         return ports
 
@@ -222,9 +209,9 @@ class Tasks:
             "beside its agent. See the log of the node"
         )
         await asyncio.gather(
-            self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED, error, node_failed=True), grace), self._spares.end()
+            self._kill_all(Ending(job_pb2.TASK_STATE_STOPPED, error, node_failed=True), grace), self._node.spares.end()
         )
-        await process.kill(lambda: process.find(names.mark(self._work, "")))
+        await process.kill(lambda: process.find(names.mark(self._node.work, "")))
 
     async def _kill_all(self, ending: Ending, grace: float) -> None:
         await asyncio.gather(*(attempt.kill(ending, grace) for attempt in self._attempts.values()))

@@ -8,21 +8,9 @@ from datetime import datetime, timezone
 
 import typer
 
-from tensorflow_ignite.cli import speed
+from tensorflow_ignite.cli import render, speed
 from tensorflow_ignite.cli.events import event_text
 from tensorflow_ignite.cli.options import Address, JobId, Json, session
-from tensorflow_ignite.cli.render import (
-    count,
-    duration,
-    escaped,
-    fold,
-    paint,
-    paint_state,
-    print_json,
-    short_id,
-    table,
-    timestamp,
-)
 from tensorflow_ignite.spec import Attempt, EpochProgress, Job, JobSpec, Task
 
 # How many of a job's newest events are shown.
@@ -43,12 +31,12 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     with session(context, address) as client:
         job = client.job(job_id).status
     if json_output:
-        print_json(job.to_dict())
+        render.print_json(job.to_dict())
         return
-    print(f"job {paint(job.id, 'bold')}")
+    print(f"job {render.paint(job.id, 'bold')}")
     for name, value in _facts(job):
         if value:
-            print(fold(f"  {name + ':':<14}{value}", 16))
+            print(render.fold(f"  {name + ':':<14}{value}", 16))
     if job.spec.rounds is not None:
         _print_rounds(job)
     if job.attempts:
@@ -58,9 +46,9 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
     if job.events:
         _print_events(job)
     if job.traceback:
-        print(f"\n{paint('traceback of the first failure', 'bold')}{_source_of(job)}:")
+        print(f"\n{render.paint('traceback of the first failure', 'bold')}{_source_of(job)}:")
         for line in job.traceback.rstrip().splitlines():
-            print(f"  {escaped(line)}")
+            print(f"  {render.escaped(line)}")
 
 
 def _facts(job: Job) -> list[tuple[str, str]]:
@@ -68,34 +56,43 @@ def _facts(job: Job) -> list[tuple[str, str]]:
     return [
         ("name", spec.name),
         ("owner", job.owner),
-        ("state", paint_state(job.state_text)),
+        ("state", render.paint_state(job.state_text)),
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
-        ("cause", paint(escaped(job.cause), "red") if job.cause else ""),
+        ("cause", render.paint(render.escaped(job.cause), "red") if job.cause else ""),
         ("not proven", _unproven(job)),
         ("exit code", "" if job.exit_code is None else str(job.exit_code)),
         ("crashes", _budget(job)),
         ("restarts", f"{job.idle_restarts} in a row without a further step" if job.idle_restarts else ""),
         ("node failures", f"{job.node_failures} in a row; after 5 the job fails" if job.node_failures else ""),
-        ("data lost", f"all copies of {count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else ""),
-        ("kind", spec.strategy.kind + (f", {count(spec.strategy.servers, 'ps')}" if spec.strategy.servers else "")),
-        ("tasks", escaped(", ".join(_tasks(spec)))),
+        (
+            "data lost",
+            f"all copies of {render.count(len(job.lost_partitions), 'partition')}" if job.lost_partitions else "",
+        ),
+        (
+            "kind",
+            spec.strategy.kind + (f", {render.count(spec.strategy.servers, 'ps')}" if spec.strategy.servers else ""),
+        ),
+        ("tasks", render.escaped(", ".join(_tasks(spec)))),
         ("cache", ", ".join([spec.cache, *spec.access.caches])),
         ("model", spec.prediction.model if spec.prediction else ""),
         ("into", spec.prediction.output_cache if spec.prediction else ""),
-        ("script", escaped(shlex.join([spec.script, *spec.args]))),
-        ("env", escaped(shlex.join(_variables(spec)))),
-        ("packages", escaped(" ".join(filter(None, [spec.environment.requirements, *spec.environment.wheels])))),
-        ("directories", escaped(" ".join(spec.access.directories))),
-        ("interpreter", escaped(spec.environment.python)),
+        ("script", render.escaped(shlex.join([spec.script, *spec.args]))),
+        ("env", render.escaped(shlex.join(_variables(spec)))),
+        ("packages", render.escaped(" ".join(filter(None, [spec.environment.requirements, *spec.environment.wheels])))),
+        ("directories", render.escaped(" ".join(spec.access.directories))),
+        ("interpreter", render.escaped(spec.environment.python)),
         ("checkpoints", spec.checkpoint_directory),
         ("rules", _rules(job)),
         ("code", f"sha256 {spec.code_digest}"),
-        ("created", timestamp(job.created_at)),
-        ("finished", f"{timestamp(job.finished_at)}, after {duration(job.created_at, job.finished_at)}")
+        ("created", render.timestamp(job.created_at)),
+        ("finished", f"{render.timestamp(job.finished_at)}, after {render.duration(job.created_at, job.finished_at)}")
         if job.finished_at
-        else ("running for", duration(job.created_at)),
-        ("kept until", timestamp(job.kept_until) if job.kept_until else "removed by hand" if job.is_over else ""),
+        else ("running for", render.duration(job.created_at)),
+        (
+            "kept until",
+            render.timestamp(job.kept_until) if job.kept_until else "removed by hand" if job.is_over else "",
+        ),
         ("service on", job.service_node_id if not job.is_over else ""),
     ]
 
@@ -104,7 +101,9 @@ def _unproven(job: Job) -> str:
     """The nodes on which processes of a job that is over may still run."""
     nodes = job.attempt.unproven_node_ids if job.attempt else ()
     return (
-        f"that all has ended on node {', '.join(map(short_id, nodes))}; see: tensorflow-ignite nodes" if nodes else ""
+        f"that all has ended on node {', '.join(map(render.short_id, nodes))}; see: tensorflow-ignite nodes"
+        if nodes
+        else ""
     )
 
 
@@ -121,14 +120,14 @@ def _back_off(job: Job) -> str:
     now = datetime.now(timezone.utc)
     if job.is_over or job.not_before is None or job.not_before <= now:
         return ""
-    return f"not before {job.not_before.astimezone():%H:%M:%S} (in {duration(now, job.not_before)})"
+    return f"not before {job.not_before.astimezone():%H:%M:%S} (in {render.duration(now, job.not_before)})"
 
 
 def _tasks(spec: JobSpec) -> list[str]:
     """Which tasks the job has beside the tasks of its kind, and on which nodes."""
     workers, strategy = spec.workers, spec.strategy
     tasks = [f"{workers.per_node} workers a node"] if workers.per_node > 1 else []
-    tasks += [f"{count(workers.gpus, 'GPU')} for each worker"] if workers.gpus else []
+    tasks += [f"{render.count(workers.gpus, 'GPU')} for each worker"] if workers.gpus else []
     tasks += [f"workers on nodes with {name}={value}" for name, value in sorted(workers.nodes.items())]
     tasks += [f"ps on nodes with {name}={value}" for name, value in sorted(strategy.server_nodes.items())]
     tasks += ["worker 0 is the chief in TF_CONFIG"] if strategy.chief else []
@@ -165,30 +164,30 @@ def _rules(job: Job) -> str:
 
 def _print_rounds(job: Job) -> None:
     if not job.rounds:
-        print(f"\n{paint('rounds', 'bold')}: none; they begin when the script calls tfi.train.rounds()")
+        print(f"\n{render.paint('rounds', 'bold')}: none; they begin when the script calls tfi.train.rounds()")
         return
-    print(f"\n{paint('rounds', 'bold')}:")
+    print(f"\n{render.paint('rounds', 'bold')}:")
     for each in job.rounds:
         begun = "-" if each.begun_at is None else f"{each.begun_at.astimezone():%Y-%m-%d %H:%M:%S}"
         state = "" if each.finished_at else " (stopped)" if job.is_over else " (trains)"
-        print(fold(f"  {begun}  {escaped(str(each))}{state}", 4))
+        print(render.fold(f"  {begun}  {render.escaped(str(each))}{state}", 4))
     for task in job.attempt.tasks if job.attempt and not job.is_over else ():
         if task.status.progress and task.status.progress.waiting_for:
-            print(fold(f"  the next one waits for {escaped(task.status.progress.waiting_for)}", 4))
+            print(render.fold(f"  the next one waits for {render.escaped(task.status.progress.waiting_for)}", 4))
 
 
 def _print_attempts(job: Job) -> None:
     shown = job.attempts[-_ATTEMPTS:]
     rest = job.earlier_attempts + len(job.attempts) - len(shown)
     more = f" (and {rest} before; with --json: {len(job.attempts)})" if rest else ""
-    print(f"\n{paint('attempts', 'bold')}{more}:")
+    print(f"\n{render.paint('attempts', 'bold')}{more}:")
     heads = ["NUMBER", "STATE", "WORKERS", "STEPS", "BEGUN", "DURATION"]
     rows = [_attempt_row(job, attempt) for attempt in shown]
-    print(table(heads, rows, indent="  ", elastic=["STEPS"]))
+    print(render.table(heads, rows, indent="  ", elastic=["STEPS"]))
     for attempt in shown:
         if attempt.cause:
             kind = f"{attempt.cause_kind}: " if attempt.cause_kind else ""
-            print(fold(f"  attempt {attempt.number} ended, {kind}{escaped(attempt.cause)}", 4))
+            print(render.fold(f"  attempt {attempt.number} ended, {kind}{render.escaped(attempt.cause)}", 4))
 
 
 def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
@@ -201,7 +200,7 @@ def _attempt_row(job: Job, attempt: Attempt) -> list[str]:
         str(workers),
         _steps(attempt),
         "-" if attempt.started_at is None else f"{attempt.started_at.astimezone():%Y-%m-%d %H:%M:%S}",
-        duration(attempt.started_at, end) if end or running else "-",
+        render.duration(attempt.started_at, end) if end or running else "-",
     ]
 
 
@@ -217,28 +216,28 @@ def _steps(attempt: Attempt) -> str:
 def _print_tasks(attempt: Attempt) -> None:
     if not attempt.tasks:
         return
-    print(f"\n{paint(f'tasks of attempt {attempt.number}', 'bold')}:")
+    print(f"\n{render.paint(f'tasks of attempt {attempt.number}', 'bold')}:")
     heads = ["TASK", "NODE", "STATE", "PID", "PARTITIONS", "ROWS", "ADDRESS", "EXIT", "PROGRESS"]
     rows = [_task_row(task) for task in attempt.tasks]
     left_out = ["PID", "PARTITIONS", "EXIT", "ADDRESS"]
-    print(table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
+    print(render.table(heads, rows, indent="  ", optional=left_out, elastic=["PROGRESS"]))
     _print_speed(attempt)
     _print_epochs(attempt)
     for task in attempt.tasks:
         if task.status.gpus:
-            print(fold(f"  {task.name} has the GPUs {', '.join(map(escaped, task.status.gpus))}", 4))
+            print(render.fold(f"  {task.name} has the GPUs {', '.join(map(render.escaped, task.status.gpus))}", 4))
     for task in attempt.tasks:
         if task.status.error:
             name = "" if task.status.error.startswith(task.name) else f"{task.name}: "
-            print(fold(f"  {name}{paint(escaped(task.status.error), 'red')}", 4))
+            print(render.fold(f"  {name}{render.paint(render.escaped(task.status.error), 'red')}", 4))
 
 
 def _print_speed(attempt: Attempt) -> None:
     """How fast the tasks train, while they run."""
     tasks = [task for task in speed.measured(attempt) if task.status.state == "running"]
     if tasks:
-        print(f"\n{paint('speed', 'bold')}:")
-        print(table(speed.HEADS, speed.rows(tasks), indent="  ", optional=speed.OPTIONAL))
+        print(f"\n{render.paint('speed', 'bold')}:")
+        print(render.table(speed.HEADS, speed.rows(tasks), indent="  ", optional=speed.OPTIONAL))
         print()
 
 
@@ -246,7 +245,7 @@ def _print_epochs(attempt: Attempt) -> None:
     """The rows of the last epoch that each task has read to its end."""
     for task in attempt.tasks:
         for epoch in _epochs(task)[-1:]:
-            print(fold(f"  {task.name}, {escaped(str(epoch))}", 4))
+            print(render.fold(f"  {task.name}, {render.escaped(str(epoch))}", 4))
 
 
 def _epochs(task: Task) -> tuple[EpochProgress, ...]:
@@ -257,7 +256,7 @@ def _task_row(task: Task) -> list[str]:
     status = task.status
     return [
         task.name + (f" (incarnation {task.incarnation})" if task.incarnation else ""),
-        short_id(task.node_id),
+        render.short_id(task.node_id),
         status.state,
         "-" if status.pid is None else str(status.pid),
         str(len(task.partitions)) if task.partitions else "-",
@@ -271,10 +270,10 @@ def _task_row(task: Task) -> list[str]:
 def _print_events(job: Job) -> None:
     shown = job.events[-_EVENTS:]
     rest = len(job.events) - len(shown)
-    more = f" (and {rest} before; all: tensorflow-ignite events {short_id(job.id)})" if rest else ""
-    print(f"\n{paint('events', 'bold')}{more}:")
+    more = f" (and {rest} before; all: tensorflow-ignite events {render.short_id(job.id)})" if rest else ""
+    print(f"\n{render.paint('events', 'bold')}{more}:")
     for event in shown:
-        print(fold(f"  {event_text(event)}", 4))
+        print(render.fold(f"  {event_text(event)}", 4))
 
 
 def _source_of(job: Job) -> str:
@@ -282,5 +281,5 @@ def _source_of(job: Job) -> str:
     for attempt in reversed(job.attempts):
         for task in attempt.tasks:
             if task.status.traceback == job.traceback:
-                return f" (attempt {attempt.number}, {task.name} on node {short_id(task.node_id)})"
+                return f" (attempt {attempt.number}, {task.name} on node {render.short_id(task.node_id)})"
     return ""

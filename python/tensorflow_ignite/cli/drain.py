@@ -9,8 +9,6 @@ import typer
 from tensorflow_ignite.cli.options import Address, Json, session
 from tensorflow_ignite.cli.render import print_json, short_id
 
-__all__ = ["drain"]
-
 
 def drain(
     context: typer.Context,

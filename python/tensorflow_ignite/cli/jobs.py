@@ -8,24 +8,12 @@ from typing import Annotated, cast
 
 import typer
 
+from tensorflow_ignite import spec
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, option, session
+from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, one_of, option, session
 from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, short_id, table
 from tensorflow_ignite.jobs import checks
-from tensorflow_ignite.spec import (
-    JOB_STATES,
-    AgentInfo,
-    CacheLoss,
-    Job,
-    JobState,
-    LostNode,
-    MissingNode,
-    Node,
-    NodeAvailability,
-    NodeLoop,
-    Task,
-)
 
 # Jobs in the queue of which ps prints the reasons.
 _SHOWN_WAITING = 5
@@ -33,15 +21,11 @@ _SHOWN_WAITING = 5
 _SPLIT_SECONDS = 2.0
 
 
-def _complete_state(incomplete: str) -> list[str]:
-    return [state for state in JOB_STATES if state.startswith(incomplete)]
-
-
 def ps(
     context: typer.Context,
     state: Annotated[
         list[str] | None,
-        option("--state", "STATE", "Only jobs in this state; may be repeated.", autocompletion=_complete_state),
+        option("--state", "STATE", "Only jobs in this state; may be repeated.", autocompletion=one_of(spec.JOB_STATES)),
     ] = None,
     since: Annotated[
         str | None, option("--since", "TIME", "Only jobs submitted since then: 30m, 12h, 7d, or 2026-11-25T08:00.")
@@ -63,7 +47,7 @@ def ps(
     with session(context, address) as client:
         # One more, to know whether there are more.
         jobs = client.jobs(
-            states=cast("list[JobState]", state or []), since=begin, limit=limit + (1 <= limit < checks.MAX_JOBS)
+            states=cast("list[spec.JobState]", state or []), since=begin, limit=limit + (1 <= limit < checks.MAX_JOBS)
         )
     more = len(jobs) > limit
     jobs = jobs[:limit]
@@ -198,7 +182,7 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             node.agent.tensorflow_version or "-",
             f"{node.tasks}/{node.max_tasks or '-'}",
             str(len(node.gpus)),
-            _spares_text(node.agent),
+            f"{node.agent.warm_processes} ({node.agent.warm_bytes >> 20} MiB)" if node.agent.warm_processes else "-",
             node.plugin_version or "-",
         ]
         for node in found
@@ -224,12 +208,7 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
         print(fold(paint(split, "red"), 2))
 
 
-def _spares_text(agent: AgentInfo) -> str:
-    """The number of an agent's spares with their memory."""
-    return f"{agent.warm_processes} ({agent.warm_bytes >> 20} MiB)" if agent.warm_processes else "-"
-
-
-def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -> str:
+def _split(context: typer.Context, address: str | None, found: Sequence[spec.Node]) -> str:
     """What a cut of the network has left, if nodes of its other side answer; else empty."""
     if not found or not found[0].lost_nodes:
         return ""
@@ -240,12 +219,12 @@ def _split(context: typer.Context, address: str | None, found: Sequence[Node]) -
     return f"the cluster is split: {split_text(found, others)}. {SPLIT_REMEDY}" if others else ""
 
 
-def availability_text(availability: NodeAvailability) -> str:
+def availability_text(availability: spec.NodeAvailability) -> str:
     """Why a node gets no tasks, and what to do."""
     return "it is being stopped" if availability == "stopping" else "it is drained (tensorflow-ignite drain --undo)"
 
 
-def loop_text(loop: NodeLoop) -> str:
+def loop_text(loop: spec.NodeLoop) -> str:
     """The failure of a loop of a node: ``"its loop 'node runner' has failed …"``."""
     since = f", completed last {age(loop.completed_at)} ago"
     if not loop.error:
@@ -254,7 +233,7 @@ def loop_text(loop: NodeLoop) -> str:
     return f"its loop '{loop.name}' {failed}: {loop.error}"
 
 
-def loss_text(loss: CacheLoss) -> str:
+def loss_text(loss: spec.CacheLoss) -> str:
     """What one of the service's own caches has lost, and what to do."""
     since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
     return (
@@ -263,7 +242,7 @@ def loss_text(loss: CacheLoss) -> str:
     )
 
 
-def lost_text(lost: LostNode) -> str:
+def lost_text(lost: spec.LostNode) -> str:
     """Which node has left without being stopped, and what to do."""
     since = f" {age(lost.lost_at)} ago" if lost.lost_at else ""
     return (
@@ -272,7 +251,7 @@ def lost_text(lost: LostNode) -> str:
     )
 
 
-def missing_text(node: MissingNode) -> str:
+def missing_text(node: spec.MissingNode) -> str:
     """Which node of the baseline is missing, and what to do."""
     return (
         f"node {node.text} of the baseline is missing. Start it; if it is permanently off: "
@@ -280,6 +259,6 @@ def missing_text(node: MissingNode) -> str:
     )
 
 
-def newest_tasks(job: Job) -> Sequence[Task]:
+def newest_tasks(job: spec.Job) -> Sequence[spec.Task]:
     """The tasks of the newest attempt; none before the first."""
     return job.attempt.tasks if job.attempt else ()

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.cli.fs.text import size
 from tensorflow_ignite.cli.options import Address, Json, complete_model, option, session
-from tensorflow_ignite.cli.render import age, escaped, paint, print_json, short_id, table, timestamp
+from tensorflow_ignite.cli.render import age, escaped, paint, print_json, short_id, size, table, timestamp
 
 if TYPE_CHECKING:
     from tensorflow_ignite.models.deployments import BatchRule, Deployment
     from tensorflow_ignite.models.version import ModelVersion
-
-__all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -322,6 +319,7 @@ def _batches(**given: float | None) -> BatchRule | None:
 
 def _print_deployment(deployment: Deployment) -> None:
     print(f"\ndeployment {paint(escaped(deployment.name), 'bold')}")
+    rule = deployment.batches
     facts = [
         ("current", str(deployment.current or "none")),
         ("loading", str(deployment.target or "")),
@@ -329,7 +327,7 @@ def _print_deployment(deployment: Deployment) -> None:
         ("kept", ", ".join(map(str, deployment.kept))),
         ("replicas", str(deployment.replicas or "all")),
         ("memory", size(deployment.memory) if deployment.memory else ""),
-        ("batches", _batches_text(deployment.batches)),
+        ("batches", f"{rule.max_rows:,} rows, {rule.max_delay_millis:g} ms; {rule.max_waiting_rows:,} rows may wait"),
         ("failed", f"{deployment.failed} {escaped(deployment.error)}" if deployment.failed else ""),
     ]
     for key, value in facts:
@@ -348,10 +346,6 @@ def _print_deployment(deployment: Deployment) -> None:
     ]
     if rows:
         print(table(["VERSION", "NODE", "STATE", "RESTARTS", "AGE", "LAST FAILURE"], rows, elastic=("LAST FAILURE",)))
-
-
-def _batches_text(rule: BatchRule) -> str:
-    return f"{rule.max_rows:,} rows, {rule.max_delay_millis:g} ms; {rule.max_waiting_rows:,} rows may wait"
 
 
 def _in_cluster(source: str, address: str) -> str:

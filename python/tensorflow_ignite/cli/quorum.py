@@ -7,8 +7,6 @@ import typer
 from tensorflow_ignite.cli.options import Address, JobId, Json, session
 from tensorflow_ignite.cli.render import count, print_json, short_id
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True)
 
 

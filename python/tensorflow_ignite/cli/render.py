@@ -31,6 +31,7 @@ _STATE_COLOURS = {
 }
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _GAP = "  "
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -183,6 +184,28 @@ def timestamp(time: datetime | None) -> str:
     now = datetime.now(timezone.utc)
     distance = f"in {age(now, time)}" if time > now else f"{age(time, now)} ago"
     return f"{time.astimezone():%Y-%m-%d %H:%M:%S} ({distance})"
+
+
+def size(number: int) -> str:
+    """Bytes in the largest unit that leaves a whole number, to three digits: ``"999 B"``, ``"45.6 GB"``."""
+    if number < 1_000:
+        return f"{number} B"
+    value, unit = float(number), 0
+    # 999.5 would be printed as 1000.
+    while value >= 999.5 and unit < len(_UNITS) - 1:
+        value, unit = value / 1_000, unit + 1
+    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:,.{digits}f} {_UNITS[unit]}"
+
+
+def local_time(seconds: float) -> str:
+    """Seconds since the epoch, in this machine's zone."""
+    return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M:%S}"
+
+
+def utc_time(seconds: float) -> str:
+    """Seconds since the epoch, for programs."""
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat()
 
 
 def print_json(value: Any) -> None:

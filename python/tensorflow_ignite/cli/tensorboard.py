@@ -52,7 +52,8 @@ def tensorboard(
       tensorflow-ignite tensorboard 7f3a --port 0 --reload_interval 1
       tensorflow-ignite tensorboard --logdir ignite:///experiments
     """
-    job, options = _job_and_options(arguments or [])
+    # The job comes before all options of TensorBoard.
+    job, *options = arguments if arguments and not arguments[0].startswith("-") else ["", *(arguments or [])]
     if job and logdir is not None:
         raise CommandLineError(
             f"both a job ({job}) and --logdir {logdir} say what to show. One of them does. Leave the other out."
@@ -87,13 +88,6 @@ def tensorboard(
     sys.stdout.flush()
     # This process becomes TensorBoard: signals, output and the exit code are its own.
     os.execve(sys.executable, [*command, *options], environment)
-
-
-def _job_and_options(arguments: list[str]) -> tuple[str, list[str]]:
-    """The job, which comes before all options of TensorBoard; empty: none is given."""
-    if arguments and not arguments[0].startswith("-"):
-        return arguments[0], arguments[1:]
-    return "", arguments
 
 
 def _directory_of(job: str, addresses: tuple[str, ...], credentials: Credentials | None) -> str:

@@ -77,7 +77,8 @@ def digests(text: str, names: Sequence[str]) -> dict[str, str]:
     except SyntaxError:
         return dict.fromkeys(names, "")
     lines = text.splitlines(keepends=True)
-    return {name: _digest_of(list(_find(tree.body, name.split("."))), lines) for name in names}
+    found = {name: "".join(_code(node, lines) for node in _find(tree.body, name.split("."))) for name in names}
+    return {name: digest(code) if code else "" for name, code in found.items()}
 
 
 def _find(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[_Definition]:
@@ -88,10 +89,6 @@ def _find(body: Sequence[ast.stmt], path: Sequence[str]) -> Iterator[_Definition
                 yield node
             else:
                 yield from _find(node.body, path[1:])
-
-
-def _digest_of(nodes: Sequence[_Definition], lines: Sequence[str]) -> str:
-    return digest("".join(_code(node, lines) for node in nodes)) if nodes else ""
 
 
 def _code(node: _Definition, lines: Sequence[str]) -> str:

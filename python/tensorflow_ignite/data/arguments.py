@@ -152,7 +152,7 @@ def key_range(validation_split: Any, subset: Any) -> tuple[int, int]:
 
 
 def check_selection(
-    cache: str, *, replay: float, split: bool, since: bool, query: bool, thin: bool, exact: bool
+    cache: str, *, replay: float, split: bool, since: bool, query: bool, refusal: str, exact: bool
 ) -> None:
     """Checks whether rows can be chosen by hashes of their keys: for a split, or for a sample of old rows."""
     if replay and not since:
@@ -166,8 +166,8 @@ def check_selection(
         return
     if query:
         problem = "where= or sql=. Nodes choose rows by their keys, which a query does not return. Use Dataset.filter"
-    elif thin:
-        problem = 'transport="thin". Only nodes with our service choose rows. Remove transport='
+    elif refusal:
+        problem = refusal
     elif exact:
         problem = "exact=True. The number of rows is not known before they are read. Remove exact="
     if problem:

@@ -221,6 +221,8 @@ def batches(
         DataLossError: If partitions of the cache have lost all their copies.
         TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
+    own = ("batch_size", "epochs", "drop_remainder")
+    given = {name: value for name, value in locals().items() if name not in (*own, "own")}
     size, number = arguments.batch_size(batch_size), arguments.epochs(epochs)
     drops = bool(arguments.flag("drop_remainder", drop_remainder))
     changes = group("changes", changes, Changes)
@@ -229,27 +231,5 @@ def batches(
             f"batches of cache {cache!r} cannot be read with follow=True, since an iteration of batches has an end. "
             "Use tfi.dataset, or read what was put since a position: changes=tfi.Changes(since=position)"
         )
-    rows = requested_rows(
-        RowArguments(
-            cache=cache,
-            columns=columns,
-            key=key,
-            label=label,
-            schema=schema,
-            where=where,
-            sql=sql,
-            parameters=parameters,
-            partitions=partitions,
-            shuffle=shuffle,
-            seed=seed,
-            nulls=nulls,
-            on_mismatch=on_mismatch,
-            uneven=uneven,
-            snapshot=snapshot,
-            accept_data_loss=accept_data_loss,
-            changes=changes,
-            hold_out=hold_out,
-            options=options,
-        )
-    )
+    rows = requested_rows(RowArguments(**{**given, "changes": changes}))
     return Batches(rows, size, number, drops)

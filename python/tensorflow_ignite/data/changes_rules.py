@@ -29,7 +29,7 @@ def check(
     follow: bool,
     deletions: bool,
     query: bool,
-    thin: bool,
+    refusal: str,
     exact: bool,
     shuffle: bool,
     snapshot: bool,
@@ -43,7 +43,7 @@ def check(
         follow: Whether reading goes on with what is put later.
         deletions: Whether removed rows are read too.
         query: Whether a condition or SELECT chooses the rows.
-        thin: Whether rows come over the thin client port.
+        refusal: Why the transport cannot read by changes, for the error text; empty: it can.
         exact: Whether the number of rows is fixed.
         shuffle: Whether rows are shuffled.
         snapshot: Whether the script requested a snapshot.
@@ -66,11 +66,8 @@ def check(
             "where= or sql=. The nodes notice the keys of changed rows, and not which rows a query would select. Read "
             "all rows, and filter them: dataset(...).filter(...)"
         )
-    elif thin:
-        problem = (
-            'transport="thin". Our service notices what changes, and that transport reads clusters without it. '
-            "Run the service on the cluster's nodes, and remove transport="
-        )
+    elif refusal:
+        problem = refusal
     elif exact:
         problem = "exact=True. How many rows have changed is not known before they are read. Remove exact="
     elif follow and shuffle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import logging
 import secrets
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from tensorflow_ignite import errors, task
-from tensorflow_ignite.data import agreement, cache_position, epoch_report, service_or_thin
+from tensorflow_ignite.data import agreement, cache_position, epoch_report
 from tensorflow_ignite.data.epoch_report import EpochReport
 from tensorflow_ignite.data.epochs import snapshots
 from tensorflow_ignite.data.epochs.changes import Position, as_positions
@@ -24,9 +25,10 @@ from tensorflow_ignite.data.epochs.used_rows import UsedRows
 from tensorflow_ignite.data.identified import FixedStream, IdentifiedStream, identified, since
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.plan import Plan, make_plan
-from tensorflow_ignite.data.request import REFRESH, Request, counted
+from tensorflow_ignite.data.request import Request, counted
 from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.service import REFRESH, ServiceReader
 from tensorflow_ignite.net import credentials
 
 _log = logging.getLogger(__name__)
@@ -235,7 +237,7 @@ class EpochSource:
             SnapshotTarget(cached, request.name, limit) if request.snapshot else None,
             cached.get(request.name),
             self._plan,
-            pa.ipc.read_schema(pa.py_buffer(request.arrow_of_zeros())) if request.zeros else None,
+            pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.zeros))) if request.zeros else None,
             _be_silent if request.counts_by_reading and request.weighted else self._state.warn,
             self._changes if request.snapshot == REFRESH else None,
             functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
@@ -272,38 +274,31 @@ class EpochSource:
         shuffled = request.window is not None
         endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
         if request.since or (keep is not None and request.snapshot == REFRESH):
-            keep, end = keep or (lambda size: False), self._say_whole if request.since else _ignore
+            keep, end = keep or (lambda size: False), self._say_whole if request.since else (lambda _: None)
             return self._identified(plan, endpoints, self._since, request.transport, choice.STREAMS, keep, end)
         if request.identified:
             return self._with_identities(endpoints, keep, follow)
-        return [
-            stream
-            for endpoint in endpoints
-            for stream in service_or_thin.streams(
-                request.transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, follow=follow
-            )
-        ]
+        reader = request.reader
+        opened = reader.moved_streams if follow else reader.streams
+        return [stream for endpoint in endpoints for stream in opened(endpoint, plan.subject, plan.via, keep=keep)]
 
     def _with_identities(
         self, endpoints: Sequence[Endpoint], keep: Keep | None, follow: bool
     ) -> Sequence[IdentifiedStream | FixedStream]:
-        plan, transport, is_mixed = self._plan, self._request.transport, bool(self._request.where)
+        plan, is_mixed = self._plan, bool(self._request.where)
+        reader = ServiceReader(self._request.transport, self._credentials)
         endpoints = [identified(endpoint) for endpoint in endpoints]
         if follow:
             return [
                 IdentifiedStream(stream, is_mixed)
                 for endpoint in endpoints
-                for stream in service_or_thin.moved_streams(
-                    transport, endpoint, plan.subject, self._credentials, via=plan.via, keep=keep, most=choice.STREAMS
-                )
+                for stream in reader.moved_streams(endpoint, plan.subject, plan.via, keep=keep)
             ]
         return [
             FixedStream(stream, part.command.partitions, is_mixed)
             for endpoint in endpoints
             for part in choice.parallel(endpoint, choice.STREAMS)
-            for stream in service_or_thin.streams(
-                transport, part, plan.subject, self._credentials, via=plan.via, keep=keep, most=1
-            )
+            for stream in reader.streams(part, plan.subject, plan.via, keep=keep, most=1)
         ]
 
     def _changes(self, positions: Mapping[int, Position]) -> Sequence[IdentifiedStream]:
@@ -336,19 +331,11 @@ class EpochSource:
         keep: Keep,
         end: Callable[[IdentifiedStream], None],
     ) -> list[IdentifiedStream]:
-        request = self._request
+        reader, is_mixed = ServiceReader(transport, self._credentials), bool(self._request.where)
         return [
-            IdentifiedStream(stream, bool(request.where), end)
+            IdentifiedStream(stream, is_mixed, end)
             for endpoint in endpoints
-            for stream in service_or_thin.moved_streams(
-                transport,
-                since(endpoint, positions),
-                plan.subject,
-                self._credentials,
-                via=plan.via,
-                keep=keep,
-                most=most,
-            )
+            for stream in reader.moved_streams(since(endpoint, positions), plan.subject, plan.via, keep=keep, most=most)
         ]
 
     def _require_partitions(self, plan: Plan) -> None:
@@ -385,10 +372,6 @@ class EpochSource:
 
 def _partitions(plan: Plan) -> set[int]:
     return {number for endpoint in plan.endpoints for number in endpoint.command.partitions}
-
-
-def _ignore(stream: IdentifiedStream) -> None:
-    """Says nothing."""
 
 
 def _be_silent(text: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,35 @@ from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStre
 from tensorflow_ignite.v1 import data_pb2
 
 
-class IdentifiedStream:
-    """A stream with what its nodes say about its partitions. One thread iterates; any thread may cancel.
+class FixedStream:
+    """A stream whose rows are identified, of partitions that must not move meanwhile: they come in their order.
 
     Attributes:
         partitions: The partitions that it reads.
         is_mixed: Whether rows of all partitions come among each other, as the database finds them.
     """
+
+    def __init__(self, stream: Stream, partitions: Iterable[int], is_mixed: bool = False) -> None:
+        """Opens nothing before iteration."""
+        self.partitions = frozenset(partitions)
+        self.is_mixed = is_mixed
+        self._batches = stream
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yields the batches in order; in each, the rows of a partition lie together."""
+        return map(_by_partition, self._batches) if self.is_mixed else iter(self._batches)
+
+    def cancel(self) -> None:
+        """Ends the stream; returns at once."""
+        self._batches.cancel()
+
+    def outcome(self) -> Changes:
+        """Nothing is known of changes."""
+        return Changes()
+
+
+class IdentifiedStream(FixedStream):
+    """A stream with what its nodes say about its partitions. One thread iterates; any thread may cancel."""
 
     def __init__(
         self,
@@ -28,26 +50,15 @@ class IdentifiedStream:
         is_mixed: bool = False,
         end: Callable[[IdentifiedStream], None] = lambda stream: None,
     ) -> None:
-        """Opens nothing before iteration.
-
-        Args:
-            stream: The batches.
-            is_mixed: Whether rows of all partitions come among each other.
-            end: Called with this stream after the last row.
-        """
-        self.partitions = stream.partitions
-        self.is_mixed = is_mixed
+        """Opens nothing before iteration; ``end`` is called with this stream after the last row."""
+        super().__init__(stream, stream.partitions, is_mixed)
         self._stream = stream
         self._end = end
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches in order; in each, the rows of a partition lie together."""
-        yield from map(_by_partition, self._stream) if self.is_mixed else self._stream
+        yield from super().__iter__()
         self._end(self)
-
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._stream.cancel()
 
     @property
     def has_moved(self) -> bool:
@@ -57,33 +68,6 @@ class IdentifiedStream:
     def outcome(self) -> Changes:
         """What the nodes say after the last row; it has no rows."""
         return changes(self._stream.results)
-
-
-class FixedStream:
-    """A stream whose rows are identified, of partitions that must not move meanwhile: they come in their order.
-
-    Attributes:
-        partitions: The partitions that it reads.
-        is_mixed: As of :class:`IdentifiedStream`.
-    """
-
-    def __init__(self, stream: Stream, partitions: Sequence[int], is_mixed: bool = False) -> None:
-        """Opens nothing before iteration."""
-        self.partitions = frozenset(partitions)
-        self.is_mixed = is_mixed
-        self._stream = stream
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yields the batches in order; in each, the rows of a partition lie together."""
-        return map(_by_partition, self._stream) if self.is_mixed else iter(self._stream)
-
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._stream.cancel()
-
-    def outcome(self) -> Changes:
-        """Nothing is known of changes."""
-        return Changes()
 
 
 def _by_partition(records: pa.RecordBatch) -> pa.RecordBatch:

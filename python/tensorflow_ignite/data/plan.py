@@ -9,7 +9,6 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from tensorflow_ignite import errors, task
-from tensorflow_ignite.data import service_or_thin
 from tensorflow_ignite.data.epochs import shuffling
 from tensorflow_ignite.data.request import (
     ALL,
@@ -17,13 +16,11 @@ from tensorflow_ignite.data.request import (
     LOCAL,
     Request,
     accepts_data_loss,
-    address_of,
     describe,
     named_partitions,
 )
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.net import resolve
-from tensorflow_ignite.net.addresses import same
 from tensorflow_ignite.task import Task
 from tensorflow_ignite.v1 import data_pb2
 
@@ -85,18 +82,12 @@ def make_plan(request: Request) -> Plan:
     here = task.current()
     if request.partitions == ASSIGNED:
         return _assigned(request, here)
-    address = address_of(request)
+    reader = request.reader
+    address = reader.address(request.address)
     # The rows were counted when the dataset was made.
     description = describe(request, address, request.command(named_partitions(request, here), uncounted=True))
-    endpoints = description.endpoints
-    if request.partitions == LOCAL and request.transport != service_or_thin.THIN:
-        endpoints = tuple(endpoint for endpoint in endpoints if same(endpoint.address, address))
-        if not endpoints and description.endpoints:
-            raise errors.PartitionNotLocalError(
-                f"cache {request.cache!r} has no rows on the node at {address}; nodes that have: "
-                f"{', '.join(endpoint.address for endpoint in description.endpoints)}. IGNITE_DATASET_LOCAL=true reads "
-                f"only the rows of the node at address=. Give the address of one of these nodes, or unset the variable"
-            )
+    is_local = request.partitions == LOCAL
+    endpoints = reader.local(description, address, request.cache) if is_local else description.endpoints
     subject = f"cache {request.cache!r}" + (
         f", {len(request.partitions)} partitions" if isinstance(request.partitions, tuple) else ""
     )

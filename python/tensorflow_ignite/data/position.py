@@ -1,4 +1,4 @@
-"""The present position of a cache, from the owners of its partitions."""
+"""The present position of a cache, from the owners of its partitions, and whether a row has changed since one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import identified, service_or_thin
+from tensorflow_ignite.data import cache_position, identified
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.epochs.changes import NO_POSITION, Position
 from tensorflow_ignite.data.options import ReadOptions, group
-from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of, describe
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss
 from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
+from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStream
+from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.net import credentials as net_credentials
 
 # A node that has not noticed changes of the cache before can tell positions two seconds later.
 WAIT_MILLIS = 10_000
-# Number of nodes that are asked at a time.
+# Number of nodes that are called at a time.
 _NODES = 32
 
 
@@ -37,39 +39,56 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
     if not isinstance(cache, str) or not cache:
         raise errors.InvalidRequestError(f"cache={cache!r} is no name of a cache. Give its name, such as 'trips'")
     options = group("options", options, ReadOptions) or ReadOptions()
-    given = net_credentials.from_argument(options.credentials)
-    request = Request(
-        cache,
-        (),
-        False,
-        ALL,
-        options.address,
-        0,
-        credentials=net_credentials.store(given),
-        accept_data_loss=accepts_data_loss(None),
-    )
-    via = address_of(request)
+    reader = ServiceReader(choice.FLIGHT, net_credentials.from_argument(options.credentials))
+    via = reader.address(options.address)
+    request = Request(cache, (), False, ALL, None, 0, accept_data_loss=accepts_data_loss(None))
     command = request.command(uncounted=True)
     command.positions_only = True
-    endpoints = describe(request, via, command).endpoints
+    endpoints = reader.describe(via, command).endpoints
     if not endpoints:
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
-    def told(endpoint: Endpoint) -> Mapping[int, Position]:
-        (stream,) = service_or_thin.moved_streams(
-            choice.FLIGHT,
-            endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
-            f"the position of cache {cache!r}",
-            given,
-            via=via,
-            keep=lambda size: False,
-            most=1,
-        )
+    def positions_of(endpoint: Endpoint) -> Mapping[int, Position]:
+        waiting = endpoint.modified(positions=True, wait_millis=WAIT_MILLIS)
+        stream = _stream(reader, waiting, f"the position of cache {cache!r}", via)
         for _ in stream:
             pass
         return identified.changes(stream.results).positions
 
     with ThreadPoolExecutor(min(_NODES, len(endpoints))) as threads:
-        found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}
+        found = {number: one for part in threads.map(positions_of, endpoints) for number, one in part.items()}
     name = endpoints[0].command.cache
     return CachePosition(name, tuple(found.get(number, NO_POSITION) for number in range(max(found) + 1)))
+
+
+def any_row(cache: str, since: CachePosition, keys: tuple[int, int] | None) -> bool:
+    """Whether there is a row that was put since a position, or whose partition is read whole; reads no other row.
+
+    Args:
+        cache: Name of the cache.
+        since: The position.
+        keys: The range of hashes of keys; None: all keys.
+
+    Raises:
+        TensorFlowIgniteError: Any error of a node; if no node answers.
+    """
+    request = Request(cache, (), False, ALL, None, 0, nulls="default", on_mismatch="skip", keys=keys or ())
+    command = request.command(uncounted=True)
+    command.accept_data_loss, command.batch_rows = accepts_data_loss(None), 1
+    reader = ServiceReader(choice.FLIGHT, None)
+    via = reader.address(None)
+    known = cache_position.known(since.partitions)
+    for endpoint in reader.describe(via, command).endpoints:
+        # One column is enough.
+        narrow = endpoint.modified(columns=endpoint.command.columns[:1])
+        stream = _stream(reader, identified.since(narrow, known), f"cache {cache!r}", via)
+        try:
+            if any(batch.num_rows for batch in stream):
+                return True
+        finally:
+            stream.cancel()
+    return False
+
+
+def _stream(reader: ServiceReader, endpoint: Endpoint, subject: str, via: str) -> MovedPartitionStream:
+    return reader.moved_streams(endpoint, subject, via, keep=lambda size: False, most=1)[0]

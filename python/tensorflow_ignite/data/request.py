@@ -15,7 +15,7 @@ import numpy as np
 
 from tensorflow_ignite import errors, task
 from tensorflow_ignite.base import rates
-from tensorflow_ignite.data import agreement, arguments, cache_position, changes_rules, queries, service_or_thin
+from tensorflow_ignite.data import agreement, arguments, cache_position, changes_rules, queries
 from tensorflow_ignite.data.cache_position import CachePosition
 from tensorflow_ignite.data.environment import overrides
 from tensorflow_ignite.data.epochs import rows_per_worker
@@ -24,10 +24,11 @@ from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLeng
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of, layout_of
 from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArguments, Transport, group
 from tensorflow_ignite.data.queries import Parameter
+from tensorflow_ignite.data.reader import Reader, reader_of
 from tensorflow_ignite.data.schema_argument import parse_schema
 from tensorflow_ignite.data.transport import flight
+from tensorflow_ignite.data.transport.service import KEPT
 from tensorflow_ignite.net import credentials as net_credentials
-from tensorflow_ignite.net import resolve
 from tensorflow_ignite.task import Task
 from tensorflow_ignite.v1 import data_pb2
 
@@ -36,11 +37,6 @@ ASSIGNED = "assigned"
 ALL = "all"
 # The partitions of the node at the address.
 LOCAL = "local"
-
-# What later epochs have.
-REFRESH, FROZEN = "refresh", "frozen"
-# One of the two, whichever the transport allows.
-KEPT = "kept"
 
 # Name of the column that is 1 for rows of the cache, and 0 for rows that only fill an epoch.
 WEIGHT_COLUMN = "_weight"
@@ -207,10 +203,6 @@ class Request:
         # Validity bits need further bytes; the number of rows, not the size, must end a batch.
         return replace(self, batch_rows=whole, batch_bytes=max(size, whole * row + whole * row // 8))
 
-    def arrow_of_zeros(self) -> bytes:
-        """The schema of rows that fill an epoch, as an IPC message; empty: not needed."""
-        return base64.b64decode(self.zeros)
-
     @property
     def filtered(self) -> bool:
         """Whether it may leave out rows of the partitions, or reads other rows."""
@@ -224,8 +216,13 @@ class Request:
 
     @property
     def is_identifiable(self) -> bool:
-        """Whether its rows have identities: those of a SELECT and of the thin client port have none."""
-        return not (self.sql or self.since or self.follow) and self.transport != service_or_thin.THIN
+        """Whether its rows have identities; those of a SELECT have none."""
+        return not (self.sql or self.since or self.follow) and self.reader.identifies_rows
+
+    @property
+    def reader(self) -> Reader:
+        """The reader of its transport, with its credentials."""
+        return reader_of(self.transport, net_credentials.stored(self.credentials))
 
     @property
     def counts_by_reading(self) -> bool:
@@ -259,6 +256,8 @@ def make_request(given: RowArguments) -> Request:
     snapshot = arguments.snapshot(given.snapshot)
     schema = parse_schema(given.schema)
     transport = arguments.one_of("transport", options.transport, get_args(Transport))
+    credentials = net_credentials.from_argument(options.credentials)
+    reader = reader_of(transport, credentials)
     read_rate = arguments.read_rate(options.read_rate)
     since, follow = changes_rules.parse(changes.since), bool(arguments.flag("follow", changes.follow))
     deletions, replay = bool(arguments.flag("deletions", changes.deletions)), arguments.replay(changes.replay)
@@ -269,7 +268,7 @@ def make_request(given: RowArguments) -> Request:
         follow=follow,
         deletions=deletions,
         query=bool(where or sql),
-        thin=transport == service_or_thin.THIN,
+        refusal=reader.no_changes,
         exact=exact,
         shuffle=window is not None,
         snapshot=bool(snapshot),
@@ -281,16 +280,14 @@ def make_request(given: RowArguments) -> Request:
         split=bool(keys),
         since=since is not None and not follow,
         query=bool(where or sql),
-        thin=transport == service_or_thin.THIN,
+        refusal=reader.no_choice,
         exact=exact,
     )
     here = task.current()
-    cache, partitions = _cache_and_partitions(given, here, transport)
-    if read_rate and transport == service_or_thin.THIN:
-        raise errors.InvalidRequestError(
-            f'transport="thin" cannot keep read_rate={read_rate!r}. Only nodes with our service keep a rate of '
-            "reading. Remove read_rate=, or use another transport"
-        )
+    cache, partitions = _cache_and_partitions(given, here)
+    reader.check(cache, is_assigned=partitions == ASSIGNED, read_rate=read_rate)
+    if snapshot is None:
+        snapshot = KEPT if here.in_job else ""
     request = Request(
         cache=cache,
         columns=arguments.columns(given.columns),
@@ -306,11 +303,11 @@ def make_request(given: RowArguments) -> Request:
         parameters=parameters,
         window=window,
         seed=arguments.seed(given.seed),
-        snapshot="" if follow else _snapshot(snapshot, here, transport),
+        snapshot="" if follow else reader.snapshot(snapshot),
         memory=arguments.memory(options.memory),
         transport=transport,
         # In this process, under a random name for a graph.
-        credentials=net_credentials.store(net_credentials.from_argument(options.credentials)),
+        credentials=net_credentials.store(credentials),
         weighted=given.uneven == "pad",
         uneven=arguments.one_of("uneven", given.uneven, rows_per_worker.UNEVEN),
         accept_data_loss=accepts_data_loss(arguments.flag("accept_data_loss", given.accept_data_loss)),
@@ -347,17 +344,19 @@ def make_request(given: RowArguments) -> Request:
     changes_rules.check_cache(since, request.cache)
     if follow:
         request = replace(request, since=_begin_of(request, since, here, description))
+    # Workers must take equal steps, each with rows of its own.
+    agrees = request.partitions == ASSIGNED and here.is_waited_for and not exact and not follow
     return replace(
         request,
         batch_bytes=request.batch_bytes or _batch_bytes(layout),
         length=NOT_COUNTED if follow else _length(request, here, description.rows, exact),
-        agreement="" if exact or follow or not _agrees(request, here) else agreement.name(_identity(request)),
+        agreement=agreement.name(_identity(request)) if agrees else "",
         layout=layout,
         zeros=base64.b64encode(description.schema.serialize().to_pybytes()).decode() if request.weighted else "",
     )
 
 
-def _cache_and_partitions(given: RowArguments, here: Task, transport: str) -> tuple[str, str | tuple[int, ...]]:
+def _cache_and_partitions(given: RowArguments, here: Task) -> tuple[str, str | tuple[int, ...]]:
     """The cache and its partitions: by the arguments, the job, or the environment of the earlier IgniteDataset."""
     requested = arguments.partitions(given.partitions, ALL)
     if not here.in_job:
@@ -365,14 +364,7 @@ def _cache_and_partitions(given: RowArguments, here: Task, transport: str) -> tu
         return environment.cache or given.cache, environment.partitions or (
             LOCAL if environment.local else requested or ALL
         )
-    partitions = _by_default(given.cache, here) if requested is None else requested
-    if transport == service_or_thin.THIN and partitions == ASSIGNED:
-        raise errors.InvalidRequestError(
-            f'transport="thin" cannot read the partitions of cache {given.cache!r} that the job assigned. It is for '
-            "clusters without our service, and a job runs on a cluster with it. Remove transport=, or use "
-            'partitions="all"'
-        )
-    return given.cache, partitions
+    return given.cache, _by_default(given.cache, here) if requested is None else requested
 
 
 def _by_default(cache: str, here: Task) -> str:
@@ -386,36 +378,20 @@ def _by_default(cache: str, here: Task) -> str:
 def _described(request: Request, here: Task) -> flight.Description:
     # How many rows have changed is not known before they are read.
     uncounted = request.counts_by_reading or request.follow
-    return describe(request, address_of(request), request.command(named_partitions(request, here), uncounted))
+    return describe(
+        request, request.reader.address(request.address), request.command(named_partitions(request, here), uncounted)
+    )
 
 
 def _begin_of(request: Request, since: CachePosition | None, here: Task, description: flight.Description) -> str:
     """The positions of all partitions of the cache, those that this process does not read among them."""
     if named_partitions(request, here):
-        description = describe(request, address_of(request), request.command(uncounted=True))
+        description = describe(request, request.reader.address(request.address), request.command(uncounted=True))
     number = 1 + max(
         (number for endpoint in description.endpoints for number in endpoint.command.partitions), default=-1
     )
     known = since.partitions if since else ()
     return cache_position.encode([*known, *[NO_POSITION] * (number - len(known))])
-
-
-def _snapshot(argument: str | None, here: Task, transport: str) -> str:
-    """What later epochs have; the thin client port does not say what has changed."""
-    if transport == service_or_thin.THIN:
-        if argument == REFRESH:
-            raise errors.InvalidRequestError(
-                'snapshot="refresh" needs our service on the nodes, which notices what changes; transport="thin" reads '
-                'clusters without it. Use snapshot="frozen", or snapshot=False'
-            )
-        argument = FROZEN if argument == KEPT or (argument is None and here.in_job) else argument
-    argument = REFRESH if argument == KEPT else argument
-    return (REFRESH if here.in_job else "") if argument is None else argument
-
-
-def _agrees(request: Request, here: Task) -> bool:
-    """Whether workers must take equal steps, each with rows of its own."""
-    return request.partitions == ASSIGNED and here.is_waited_for
 
 
 def _identity(request: Request) -> str:
@@ -440,7 +416,7 @@ def accepts_data_loss(argument: bool | None) -> bool:
 
 def _with_resolved_schema(request: Request, description: flight.Description) -> Request:
     """The request with the columns and types that the cluster resolved, so that no epoch resolves them again."""
-    if request.transport == service_or_thin.THIN or not description.endpoints:
+    if not request.reader.resolves_columns or not description.endpoints:
         return request
     command = description.endpoints[0].command
     return replace(
@@ -530,14 +506,6 @@ def named_partitions(request: Request, here: Task) -> tuple[int, ...]:
     return own.partitions if request.partitions == ASSIGNED and own else ()
 
 
-def address_of(request: Request) -> str:
-    """The address of the node to call; for the thin client port the argument of the script."""
-    if request.transport == service_or_thin.THIN:
-        return request.address or ""
-    return resolve.node(request.address)
-
-
 def describe(request: Request, address: str, command: data_pb2.ReadCommand) -> flight.Description:
     """Asks a node for the columns, the rows and the endpoints of a command."""
-    given = net_credentials.stored(request.credentials)
-    return service_or_thin.describe(request.transport, address, command, given, local=request.partitions == LOCAL)
+    return request.reader.describe(address, command, is_local=request.partitions == LOCAL)

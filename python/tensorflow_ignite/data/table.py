@@ -10,11 +10,12 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import arguments, queries, service_or_thin
+from tensorflow_ignite.data import arguments, queries
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.options import ReadOptions, group
 from tensorflow_ignite.data.queries import Parameter
-from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss, address_of
+from tensorflow_ignite.data.reader import THIN, reader_of
+from tensorflow_ignite.data.request import ALL, Request, accepts_data_loss
 from tensorflow_ignite.data.schema_argument import parse_schema
 from tensorflow_ignite.data.transport.choice import AUTO, FLIGHT, NETWORK, TCP
 from tensorflow_ignite.net import credentials as net_credentials
@@ -68,7 +69,7 @@ def read_table(
         TensorFlowIgniteError: CacheNotFoundError and other errors of a node; if no node answers.
     """
     options = group("options", options, ReadOptions) or ReadOptions()
-    transport = arguments.one_of("transport", options.transport, (AUTO, TCP, FLIGHT, service_or_thin.THIN))
+    transport = arguments.one_of("transport", options.transport, (AUTO, TCP, FLIGHT, THIN))
     read_rate = arguments.read_rate(options.read_rate)
     given = net_credentials.from_argument(options.credentials)
     condition, select, values = queries.checked(where, sql, parameters, columns, key)
@@ -91,21 +92,19 @@ def read_table(
         read_rate=read_rate or task.current().read_rate,
         read_group="" if read_rate else task.current().job_id,
     )
-    node = address_of(request)
+    reader = reader_of(request.transport, given)
+    node = reader.address(options.address)
     command = request.command(() if isinstance(chosen, str) else chosen, uncounted=True)
-    description = service_or_thin.describe(request.transport, node, command, given)
+    description = reader.describe(node, command)
     streams = [
         stream
         for endpoint in description.endpoints
         # A single stream for each node keeps the order of its partitions, and each batch keeps its memory.
-        for stream in service_or_thin.streams(
-            request.transport,
+        for stream in reader.moved_streams(
             endpoint,
             f"cache {cache!r}",
-            given,
-            via=node,
+            node,
             keep=lambda _: True,
-            follow=True,
             keeps_back=True,
             others=[other.address for other in description.endpoints if other.address != node],
             most=1,

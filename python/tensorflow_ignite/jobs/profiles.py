@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tensorflow_ignite.errors import RequestTimeoutError, StoredFileNotFoundError, TensorFlowIgniteError
+from tensorflow_ignite.errors import RequestTimeoutError, TensorFlowIgniteError
 from tensorflow_ignite.spec import TaskProfile
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.files import Files
@@ -90,7 +90,7 @@ def await_profile(
     path = paths.parse(f"{requested.directory}/{requested.name}.json").path
     end = time.monotonic() + seconds + _WAIT_SECONDS
     checked_at, ended = time.monotonic(), False
-    while (text := _read_if_there(files, path)) is None:
+    while (text := files.read_if_there(path)) is None:
         if ended:
             raise TensorFlowIgniteError(
                 f"{requested.name} of job {job_id} has ended before its profile was stored. A task is profiled while "
@@ -127,17 +127,5 @@ def write_trace(files: Files, profile: Profile, folder: Path) -> Path:
     """Copies the trace into a folder, where ``tensorboard --logdir FOLDER`` finds it; returns the file."""
     target = folder / "plugins" / "profile" / profile.profile_id / f"{profile.task}.xplane.pb"
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(_read(files, paths.parse(profile.trace).path))
+    target.write_bytes(files.read_file(paths.parse(profile.trace).path))
     return target
-
-
-def _read_if_there(files: Files, path: str) -> bytes | None:
-    try:
-        return _read(files, path)
-    except StoredFileNotFoundError:
-        return None
-
-
-def _read(files: Files, path: str) -> bytes:
-    with files.open_reader(path) as reader:
-        return reader.read(0, reader.bytes)

@@ -9,15 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base.messages import Value, enum_text
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    ModelNotFoundError,
-    ModelNotServedError,
-    ModelUnusableError,
-    RequestTimeoutError,
-    TensorFlowIgniteError,
-)
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.spec import Node
 from tensorflow_ignite.v1 import job_pb2, predict_pb2, predict_pb2_grpc
@@ -64,7 +57,7 @@ class BatchRule(Value):
             ("max_waiting_rows", self.max_waiting_rows, 1, _MAX_ROWS),
         ):
             if value is not None and not least <= value <= most:
-                raise InvalidRequestError(
+                raise errors.InvalidRequestError(
                     f"{name}={value:g} of BatchRule is out of range. It is a number from {least:,} to {most:,}. Give "
                     "a number in this range"
                 )
@@ -168,17 +161,7 @@ class Deployments:
         keep_previous: bool = False,
         timeout: float | None = 600.0,
     ) -> Deployment:
-        """Makes the nodes serve a version, and waits until it serves on all that are chosen.
-
-        Args:
-            name: Name of the model.
-            number: Number of the version.
-            replicas: Number of nodes that serve it; 0: all; None: as the deployment before, at first all.
-            memory: Largest memory of each process in bytes; 0: no limit; None: as the deployment before, at first no
-                limit.
-            batches: How requests become batches; None: as the deployment before, at first by default.
-            keep_previous: Serve the version before further, by its number.
-            timeout: Seconds to wait; None: do not wait.
+        """Makes the nodes serve a version, and waits until it serves on all that are chosen; see `Models.deploy`.
 
         Raises:
             ModelUnusableError: The version could not be served; the one before it serves further.
@@ -203,19 +186,19 @@ class Deployments:
         while True:
             deployment = self.get(name)
             if deployment is None:
-                raise ModelNotFoundError(
+                raise errors.ModelNotFoundError(
                     f"the deployment of model {name}:{number} was removed by another caller. A model is served until "
                     "it is undeployed. Deploy it again"
                 )
             if deployment.failed == number:
-                raise ModelUnusableError(
+                raise errors.ModelUnusableError(
                     f"model {name}:{number} could not be served {deployment.error}. The version before it serves "
                     f"further: {deployment.current or 'none'}. Correct the model, and deploy a new version of it"
                 )
             if deployment.target != number:
                 if deployment.current == number:
                     return deployment
-                raise ModelNotServedError(
+                raise errors.ModelNotServedError(
                     f"model {name}:{number} is not to be served any more: another caller has deployed version "
                     f"{deployment.target or deployment.current or 'none'} meanwhile. A model has one version that is "
                     "loaded to become the current one. Deploy it again"
@@ -225,14 +208,14 @@ class Deployments:
                 is_checked = True
                 unable = self._why_none_can_serve()
                 if unable:
-                    raise ModelNotServedError(
+                    raise errors.ModelNotServedError(
                         f"model {name}:{number} is not loaded, since no node can serve models: {unable}. A node serves "
                         "models if it is not drained, and its agent runs with TensorFlow. Correct one of these; the "
                         f"nodes then load the version, and it needs no other call: tensorflow-ignite model describe "
                         f"{name}"
                     )
             if is_late:
-                raise RequestTimeoutError(
+                raise errors.RequestTimeoutError(
                     f"model {name}:{number} does not serve on all its nodes after {timeout:g} s. The nodes go on. See "
                     f"them: tensorflow-ignite model describe {name}"
                 )
@@ -251,7 +234,7 @@ class Deployments:
             connection.call(
                 "UndeployModel",
                 lambda: request,
-                was_done=lambda error: isinstance(error, ModelNotFoundError) or None,
+                was_done=lambda error: isinstance(error, errors.ModelNotFoundError) or None,
             )
             while True:
                 answer = connection.call("ListDeployments", predict_pb2.ListDeploymentsRequest)
@@ -260,7 +243,7 @@ class Deployments:
                 if not left or any(row.name == name for row in answer.deployments):
                     return
                 if time.monotonic() >= deadline:
-                    raise RequestTimeoutError(
+                    raise errors.RequestTimeoutError(
                         f"processes of model {name} have not ended after {_END_SECONDS:g} s on the nodes "
                         f"{', '.join(left)}. The nodes go on to end them. Read their logs"
                     )
@@ -271,7 +254,7 @@ class Deployments:
         connection = NodeConnection(self._addresses, _CALL_SECONDS, connect=False, credentials=self._credentials)
         try:
             nodes = [Node.from_proto(node) for node in connection.call("ListNodes", job_pb2.ListNodesRequest).nodes]
-        except TensorFlowIgniteError:
+        except errors.TensorFlowIgniteError:
             return ""
         finally:
             connection.close()

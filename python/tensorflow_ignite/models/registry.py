@@ -17,13 +17,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    ModelNotFoundError,
-    StoredFileExistsError,
-    StoredFileNotFoundError,
-    StoredNotADirectoryError,
-)
+from tensorflow_ignite import errors
 from tensorflow_ignite.models import loading, source
 from tensorflow_ignite.models.deployments import BatchRule, Deployment, Deployments
 from tensorflow_ignite.models.predictions import Predictions
@@ -160,8 +154,7 @@ class Models:
         exported = f"{reference.directory}/.exported-{job}"
         directory = self._written(reference, model, None, job)[0]
         # First, so that a killed task leaves no file that its job does not know.
-        with self._files.open_writer(f"/jobs/{job}/exports/{name}", parents=True) as marker:
-            marker.write(str(attempt).encode())
+        self._files.write_file(f"/jobs/{job}/exports/{name}", str(attempt).encode())
         self._discard(exported)
         self._files.rename(directory, exported, overwrite=False)
 
@@ -272,7 +265,8 @@ class Models:
             # The nodes move the label when they serve the version. A target that is loaded would take its place again.
             self._deployments.deploy(version.name, version.number)
         if served is None or is_current:
-            self._write_label(ModelReference(version.name), label, version.number)
+            path = f"{ModelReference(version.name).directory}/.labels/{label}"
+            self._files.write_file(path, str(version.number).encode())
         return version.with_labels((*(set(version.labels) - {label}), label))
 
     def unlabel(self, name: str, label: str) -> None:
@@ -295,13 +289,13 @@ class Models:
         if labelled is None:
             raise self._unknown(reference)
         if number is not None and number != labelled:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"model {chosen.name}:{number} does not have the label {label}: model {chosen.name}:{labelled} has it. "
                 "A label is removed from the version that has it. Name that version, or the model alone: "
                 f"tensorflow-ignite model label {chosen.name}:{labelled} {label} --remove"
             )
         if label == STABLE and self._deployments.get(chosen.name) is not None:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"the label {STABLE} of model {chosen.name} is not removed: the nodes serve the model. Without this "
                 "label its name would mean the newest version in bulk, and the served version online. Give the "
                 f"label to another version (tensorflow-ignite model label {chosen.name}:VERSION {STABLE}), or undeploy "
@@ -309,7 +303,7 @@ class Models:
             )
         try:
             self._files.remove(f"{reference.directory}/.labels/{label}", kind="file")
-        except StoredFileNotFoundError:
+        except errors.StoredFileNotFoundError:
             raise self._unknown(reference) from None
 
     def labels(self, name: str) -> dict[str, int]:
@@ -319,7 +313,7 @@ class Models:
             try:
                 with self._files.open_reader(info.path) as reader:
                     found[info.name] = int(bytes(reader.read(0, min(reader.bytes, _LABEL_BYTES))))
-            except (StoredFileNotFoundError, ValueError):
+            except (errors.StoredFileNotFoundError, ValueError):
                 # Removed meanwhile, or none that was written here.
                 continue
         return found
@@ -339,7 +333,7 @@ class Models:
             if not self._numbers(chosen.name):
                 raise self._unknown(chosen)
             if self._deployments.get(chosen.name) is not None:
-                raise InvalidRequestError(
+                raise errors.InvalidRequestError(
                     f"model {chosen.name} is served by the nodes. A model that is served is not removed. Undeploy it "
                     f"first: tensorflow-ignite model undeploy {chosen.name}"
                 )
@@ -351,19 +345,18 @@ class Models:
         version = ModelReference(chosen.name, number)
         served = self._deployments.get(chosen.name)
         if served is not None and number in served.versions:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"model {version} is served by the nodes. A version that is served is not removed, since its processes "
                 f"may be started again. Deploy another version, or undeploy it: tensorflow-ignite model undeploy "
                 f"{chosen.name}"
             )
         labels = [label for label, other in self.labels(chosen.name).items() if other == number]
         if labels:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"model {version} has the label {labels[0]}. A version with a label is not removed, since callers use "
                 "it by that name. Move the label to another version, or remove it, first"
             )
-        with self._files.open_writer(f"{chosen.directory}/.removed/{number}", parents=True):
-            pass
+        self._files.write_file(f"{chosen.directory}/.removed/{number}", b"")
         self._files.remove(f"{chosen.directory}/{number}", recursive=True, kind="directory")
         return version
 
@@ -380,7 +373,7 @@ class Models:
         """
         try:
             copied = self._download(version.path, version.path, target)
-        except StoredFileNotFoundError as error:
+        except errors.StoredFileNotFoundError as error:
             raise self._unknown(ModelReference(version.name, version.number)) from error
         source.check_digest(version, copied)
 
@@ -407,8 +400,7 @@ class Models:
                 with file.open("rb") as opened, self._files.open_writer(f"{directory}/{name}", parents=True) as writer:
                     while data := opened.read(_COPY_BYTES):
                         writer.write(data)
-            with self._files.open_writer(f"{directory}/{METADATA_FILE}", parents=True) as writer:
-                writer.write(json.dumps(version.to_json()).encode())
+            self._files.write_file(f"{directory}/{METADATA_FILE}", json.dumps(version.to_json()).encode())
         except BaseException:
             self._discard(directory)
             raise
@@ -422,13 +414,13 @@ class Models:
             # Any file whose name is a number takes this number.
             number = max((int(info.name) for info in entries if _is_number(info.name)), default=0) + 1
             if after is not None and newest != after:
-                raise StoredFileExistsError(
+                raise errors.StoredFileExistsError(
                     f"the newest version of model {reference.name} is {newest} now, and was {after or 'none'}. The new "
                     "version was to follow that one. Compare it with the newest version, and add it again"
                 )
             try:
                 self._files.rename(directory, f"{reference.directory}/{number}", overwrite=False)
-            except StoredFileExistsError:
+            except errors.StoredFileExistsError:
                 # Another caller was faster.
                 continue
             return number
@@ -436,9 +428,8 @@ class Models:
     def _read(self, name: str, number: int, labels: dict[str, int]) -> ModelVersion | None:
         """A version with its labels; None: there is none."""
         try:
-            with self._files.open_reader(f"{ROOT}/{name}/{number}/{METADATA_FILE}") as reader:
-                content = bytes(reader.read(0, reader.bytes))
-        except (StoredFileNotFoundError, StoredNotADirectoryError):
+            content = self._files.read_file(f"{ROOT}/{name}/{number}/{METADATA_FILE}")
+        except (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             return None
         version = source.read_metadata(name, number, content)
         return version.with_labels(tuple(label for label, other in labels.items() if other == number))
@@ -458,12 +449,8 @@ class Models:
     def _entries(self, path: str) -> list[Any]:
         try:
             return self._files.list(path)
-        except (StoredFileNotFoundError, StoredNotADirectoryError):
+        except (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             return []
-
-    def _write_label(self, reference: ModelReference, label: str, number: int) -> None:
-        with self._files.open_writer(f"{reference.directory}/.labels/{label}", parents=True) as writer:
-            writer.write(str(number).encode())
 
     def _download(self, path: str, root: str, target: Path) -> dict[str, Path]:
         target.mkdir(parents=True, exist_ok=True)
@@ -484,26 +471,26 @@ class Models:
                 self._discard(info.path)
 
     def _discard(self, directory: str) -> None:
-        with contextlib.suppress(StoredFileNotFoundError):
+        with contextlib.suppress(errors.StoredFileNotFoundError):
             self._files.remove(directory, recursive=True)
 
-    def _unknown(self, reference: ModelReference) -> ModelNotFoundError:
+    def _unknown(self, reference: ModelReference) -> errors.ModelNotFoundError:
         numbers = sorted(self._numbers(reference.name))
         if not numbers:
             names = ", ".join(self.names()[:10]) or "none"
-            return ModelNotFoundError(
+            return errors.ModelNotFoundError(
                 f"there is no model {reference.name}. The models of the cluster are: {names}. List them: "
                 "tensorflow-ignite model ls"
             )
         if reference.number in numbers:
-            return ModelNotFoundError(
+            return errors.ModelNotFoundError(
                 f"the directory {reference.directory}/{reference.number} is no version of a model: it has no file "
                 f"{METADATA_FILE}. Versions are made by tensorflow-ignite model add, and by tfi.train.export. Add its "
                 f"files: tensorflow-ignite model add {reference.name} "
                 f"ignite://{reference.directory}/{reference.number}"
             )
         labels = ", ".join(f"{label} ({number})" for label, number in sorted(self.labels(reference.name).items()))
-        return ModelNotFoundError(
+        return errors.ModelNotFoundError(
             f"there is no model {reference}. Model {reference.name} has the versions "
             f"{', '.join(map(str, numbers[-10:]))}, and the labels: {labels or 'none'}. Use one of these"
         )

@@ -192,12 +192,8 @@ class _StreamMethod:
         return self._method(request, timeout=timeout, metadata=self._metadata)
 
 
-class _UnaryMethod:
+class _UnaryMethod(_StreamMethod):
     """One method of a service, with one response."""
-
-    def __init__(self, method: Any, metadata: _Metadata) -> None:
-        self._method = method
-        self._metadata = metadata
 
     def __call__(self, request: Any, timeout: float | None = None) -> Any:
         try:

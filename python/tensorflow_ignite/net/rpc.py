@@ -39,23 +39,18 @@ _NO_HOST = "no such host name"
 _WITHOUT_TLS = {"connection refused", "no route to host", "network is unreachable", _NO_HOST, _FOREIGN}
 
 #: The class for a status whose description has no code of this package.
-FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = {
-    grpc.StatusCode.OK: errors.InternalError,
+FALLBACKS: dict[grpc.StatusCode, type[errors.TensorFlowIgniteError]] = dict.fromkeys(
+    grpc.StatusCode, errors.InternalError
+) | {
     grpc.StatusCode.CANCELLED: errors.ConnectionFailedError,
-    grpc.StatusCode.UNKNOWN: errors.InternalError,
     grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidRequestError,
     grpc.StatusCode.DEADLINE_EXCEEDED: errors.RequestTimeoutError,
-    grpc.StatusCode.NOT_FOUND: errors.InternalError,
-    grpc.StatusCode.ALREADY_EXISTS: errors.InternalError,
     grpc.StatusCode.PERMISSION_DENIED: errors.PermissionDeniedError,
     grpc.StatusCode.RESOURCE_EXHAUSTED: errors.LimitExceededError,
     grpc.StatusCode.FAILED_PRECONDITION: errors.InvalidRequestError,
-    grpc.StatusCode.ABORTED: errors.InternalError,
     grpc.StatusCode.OUT_OF_RANGE: errors.InvalidRequestError,
     grpc.StatusCode.UNIMPLEMENTED: errors.ConnectionFailedError,
-    grpc.StatusCode.INTERNAL: errors.InternalError,
     grpc.StatusCode.UNAVAILABLE: errors.ConnectionFailedError,
-    grpc.StatusCode.DATA_LOSS: errors.InternalError,
     grpc.StatusCode.UNAUTHENTICATED: errors.UnauthenticatedError,
 }
 

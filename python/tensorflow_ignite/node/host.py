@@ -19,15 +19,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from tensorflow_ignite.node import runtime
 from tensorflow_ignite.node.report import Report
-from tensorflow_ignite.node.runtime import (
-    START_TIMEOUT,
-    NodeSettings,
-    NodeStartError,
-    classpath,
-    find_libjvm,
-    jvm_options,
-)
 
 if TYPE_CHECKING:
     from tensorflow_ignite.node.jvm import JavaNode
@@ -81,7 +74,7 @@ def run_node(
     data_region_bytes: int | None = None,
     attributes: Mapping[str, str] | None = None,
     parent_pid: int | None = None,
-    start_timeout: float = START_TIMEOUT,
+    start_timeout: float = runtime.START_TIMEOUT,
 ) -> int:
     """Runs an Ignite server node with the service in it, until a signal stops it.
 
@@ -112,7 +105,7 @@ def run_node(
         stopped by itself. A node with a fatal error ends the process with 70.
     """
     report = Report(json_output=json_output)
-    settings = NodeSettings(
+    settings = runtime.NodeSettings(
         config=None if config is None else os.fspath(config),
         name=name,
         host=host,
@@ -130,7 +123,7 @@ def run_node(
 
 
 class _Host:
-    def __init__(self, settings: NodeSettings, report: Report, start_timeout: float) -> None:
+    def __init__(self, settings: runtime.NodeSettings, report: Report, start_timeout: float) -> None:
         self._settings = settings
         self._report = report
         self._start_timeout = start_timeout
@@ -142,7 +135,7 @@ class _Host:
             threading.Thread(target=self._watch_parent, args=(parent_pid,), name="parent", daemon=True).start()
         try:
             self._start_jvm()
-        except NodeStartError as failed:
+        except runtime.NodeStartError as failed:
             self._report.error(str(failed))
             return 1
         threading.Thread(target=self._serve, name="node", daemon=True).start()
@@ -155,13 +148,13 @@ class _Host:
     def _start_jvm(self) -> None:
         """Starts the JVM on this very thread: when the process ends, the JVM waits for the one that started it."""
         settings = self._settings
-        libjvm = find_libjvm()
-        jars = classpath()
+        libjvm = runtime.find_libjvm()
+        jars = runtime.classpath()
         # Imported after the checks above: a missing jar is reported without the start of a JVM.
         from tensorflow_ignite.node import jvm
 
         service = {"python": settings.python, "host": settings.host, "port": settings.port}
-        options = jvm_options(
+        options = runtime.jvm_options(
             service={name: value for name, value in service.items() if value is not None}, extra=settings.jvm_args
         )
         jvm.start_jvm(libjvm, options=options, classpath=jars)
@@ -254,7 +247,7 @@ class _Host:
         error: str | None = None
         try:
             self._serve_node()
-        except NodeStartError as failed:
+        except runtime.NodeStartError as failed:
             error = str(failed)
         except BaseException as bug:  # the main thread must know the end, whatever it was
             self._events.put(_Ended(f"{type(bug).__name__}: {bug}"))
@@ -275,8 +268,8 @@ class _Host:
                 f"the node has joined the cluster; its node API does not answer yet; log {node.log_file}"
             ):
                 address = node.await_address(self._start_timeout)
-        except NodeStartError as failed:
-            raise NodeStartError(
+        except runtime.NodeStartError as failed:
+            raise runtime.NodeStartError(
                 f"{failed}. It has {self._start_timeout:.0f} s after the node has joined. On a busy machine, give it "
                 "more: --start-timeout SECONDS"
             ) from failed

@@ -45,8 +45,7 @@ class FinishedPartitions:
         with self._lock:
             self._own.update(rows)
             content = json.dumps({str(number): count for number, count in sorted(self._own.items())})
-            with self._files.open_writer(f"{self._directory}/{self._name}", parents=True) as writer:
-                writer.write(content.encode())
+            self._files.write_file(f"{self._directory}/{self._name}", content.encode())
 
     def _recorded(self) -> dict[int, int]:
         try:
@@ -56,7 +55,6 @@ class FinishedPartitions:
         found: dict[int, int] = {}
         # By attempt and incarnation: a later process may have predicted the rows of lost results again.
         for info in sorted(infos, key=lambda info: [int(part) for part in info.name.split(".")[:3]]):
-            with self._files.open_reader(info.path) as reader:
-                content = json.loads(bytes(reader.read(0, reader.bytes)))
+            content = json.loads(self._files.read_file(info.path))
             found.update({int(number): count for number, count in content.items()})
         return found

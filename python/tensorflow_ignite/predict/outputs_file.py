@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from tensorflow_ignite.errors import StoredFileNotFoundError
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.task import Task
 
@@ -16,12 +15,8 @@ def read(files: Files, here: Task) -> tuple[pa.Field, ...] | None:
         files: The files of the cluster.
         here: The task of this process.
     """
-    try:
-        with files.open_reader(_path(here)) as reader:
-            message = bytes(reader.read(0, reader.bytes))
-    except StoredFileNotFoundError:
-        return None
-    return tuple(pa.ipc.read_schema(pa.py_buffer(message)))
+    message = files.read_if_there(_path(here))
+    return None if message is None else tuple(pa.ipc.read_schema(pa.py_buffer(message)))
 
 
 def write(files: Files, here: Task, outputs: tuple[pa.Field, ...]) -> None:
@@ -32,8 +27,7 @@ def write(files: Files, here: Task, outputs: tuple[pa.Field, ...]) -> None:
         here: The task of this process.
         outputs: The columns.
     """
-    with files.open_writer(_path(here), parents=True) as writer:
-        writer.write(pa.schema(outputs).serialize().to_pybytes())
+    files.write_file(_path(here), pa.schema(outputs).serialize().to_pybytes())
 
 
 def _path(here: Task) -> str:

@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data import arguments, queries, service_or_thin
+from tensorflow_ignite.data import arguments, queries
 from tensorflow_ignite.data.epochs.tensor_schema import KEY_COLUMN
 from tensorflow_ignite.data.request import LARGE_ROWS_BATCH_BYTES, LARGEST_BATCH_BYTES, Request
 from tensorflow_ignite.data.schema_argument import parse_schema
 from tensorflow_ignite.data.transport import choice, flight
+from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.models.signature import Signature
 from tensorflow_ignite.models.version import ModelVersion
 from tensorflow_ignite.net.credentials import Credentials
@@ -247,4 +248,4 @@ def _describe(
     credentials: Credentials | None,
 ) -> flight.Description:
     command = _request(request, cache, columns, schema).command(uncounted=True)
-    return service_or_thin.describe(choice.AUTO, node, command, credentials)
+    return ServiceReader(choice.AUTO, credentials).describe(node, command)

@@ -16,13 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from tensorflow_ignite import task
-from tensorflow_ignite.data import service_or_thin
 from tensorflow_ignite.data.batches import Ragged
 from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.data.epochs.prefetch import Stream
 from tensorflow_ignite.data.epochs.tensor_schema import columns_of, pack
 from tensorflow_ignite.data.epochs.tensors import arrays_of
-from tensorflow_ignite.data.transport import choice, flight
+from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.errors import RowMismatchError
 from tensorflow_ignite.models.registry import Models
 from tensorflow_ignite.net.resolve import find_credentials
@@ -206,7 +205,7 @@ class BulkPrediction:
 
     def _predict(self, partitions: list[int], rows: int) -> None:
         node = self._here.node_address
-        description = service_or_thin.describe(choice.AUTO, node, self._rows.command(partitions, uncounted=True), None)
+        description = self._rows.reader.describe(node, self._rows.command(partitions, uncounted=True))
         units = [
             endpoint.modified(partitions=unit)
             for endpoint in description.endpoints
@@ -253,14 +252,8 @@ class BulkPrediction:
             self._report(rows, 0)
 
     def _batches(self, endpoint: flight.Endpoint) -> Iterator[pa.RecordBatch]:
-        (stream,) = service_or_thin.streams(
-            choice.AUTO,
-            endpoint,
-            f"cache {self._here.cache!r}",
-            None,
-            via=self._here.node_address,
-            follow=True,
-            most=1,
+        (stream,) = self._rows.reader.moved_streams(
+            endpoint, f"cache {self._here.cache!r}", self._here.node_address, most=1
         )
         with self._lock:
             self._require_not_cancelled()

@@ -14,15 +14,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base import forks
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    StorageError,
-    StoredFileNotFoundError,
-    StoredIsADirectoryError,
-    StoredNotADirectoryError,
-    TensorFlowIgniteError,
-)
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
@@ -118,7 +111,7 @@ class Files:
         """Whether the path exists."""
         try:
             self.stat(path)
-        except (StoredFileNotFoundError, StoredNotADirectoryError):
+        except (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             return False
         return True
 
@@ -173,8 +166,8 @@ class Files:
         """
         request = storage_pb2.RemoveFileRequest(path=paths.normalize(path), recursive=recursive, kind=_KINDS[kind])
 
-        def was_done(error: TensorFlowIgniteError) -> Any:
-            return storage_pb2.RemoveFileResponse() if isinstance(error, StoredFileNotFoundError) else None
+        def was_done(error: errors.TensorFlowIgniteError) -> Any:
+            return storage_pb2.RemoveFileResponse() if isinstance(error, errors.StoredFileNotFoundError) else None
 
         self._change("RemoveFile", request, was_done)
 
@@ -195,8 +188,8 @@ class Files:
         """
         source, target = paths.normalize(source), paths.normalize(target)
 
-        def was_done(error: TensorFlowIgniteError) -> Any:
-            if isinstance(error, StorageError) and self.exists(target) and not self.exists(source):
+        def was_done(error: errors.TensorFlowIgniteError) -> Any:
+            if isinstance(error, errors.StorageError) and self.exists(target) and not self.exists(source):
                 return storage_pb2.RenameFileResponse()
             return None
 
@@ -238,7 +231,7 @@ class Files:
             StoredIsADirectoryError: The path is a directory.
         """
         if mode not in MODES:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"mode {mode!r} is unknown. A file is written with w, x or a. Choose one of them."
             )
         request = storage_pb2.BeginWriteRequest(
@@ -249,6 +242,23 @@ class Files:
             task=self._task.key(),
         )
         return Writer(self._connection, self._memory, self._workers, self._keep_alive, request)
+
+    def read_file(self, path: str) -> bytes:
+        """Returns all bytes of a file; raises as :meth:`open_reader`."""
+        with self.open_reader(path) as reader:
+            return reader.read(0, reader.bytes)
+
+    def read_if_there(self, path: str) -> bytes | None:
+        """Returns all bytes of a file; None: it does not exist."""
+        try:
+            return self.read_file(path)
+        except errors.StoredFileNotFoundError:
+            return None
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Replaces a file, and makes missing directories; raises as :meth:`open_writer`."""
+        with self.open_writer(path, parents=True) as writer:
+            writer.write(content)
 
     def extents(self, path: str) -> tuple[Extent, ...]:
         """Returns the extents of a file, in order.
@@ -279,13 +289,13 @@ class Files:
     def _locate_file(self, path: str) -> Any:
         response = self._locate(path)
         if response.file.kind == storage_pb2.FILE_KIND_DIRECTORY:
-            raise StoredIsADirectoryError(
+            raise errors.StoredIsADirectoryError(
                 f"{path} is a directory. Only files have bytes to read. List it, or open a file in it."
             )
         return response
 
     def _change(
-        self, method: str, request: Any, was_done: Callable[[TensorFlowIgniteError], Any] = lambda error: None
+        self, method: str, request: Any, was_done: Callable[[errors.TensorFlowIgniteError], Any] = lambda error: None
     ) -> None:
         """Makes a call that changes files, with the key of this task if this process is one."""
         task = self._task.key()

@@ -15,11 +15,7 @@ from typing import Any
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import stringify_path
 
-from tensorflow_ignite.errors import (
-    StoredFileNotFoundError,
-    StoredIsADirectoryError,
-    StoredNotADirectoryError,
-)
+from tensorflow_ignite import errors
 from tensorflow_ignite.net.addresses import parse_addresses
 from tensorflow_ignite.net.credentials import from_argument, store, stored
 from tensorflow_ignite.storage import paths
@@ -28,7 +24,7 @@ from tensorflow_ignite.storage.handles import ReadFile, TextFile, WriteFile
 from tensorflow_ignite.storage.info import FileInfo
 from tensorflow_ignite.storage.reader import copy_bytes
 
-_MISSING = (StoredFileNotFoundError, StoredNotADirectoryError)
+_MISSING = (errors.StoredFileNotFoundError, errors.StoredNotADirectoryError)
 # Threads of `cat_ranges`.
 _RANGE_THREADS = 8
 _TEXT_OPTIONS = ("encoding", "errors", "newline", "line_buffering", "write_through")
@@ -186,7 +182,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # typ
         source, target = self._strip_protocol(path1), self._strip_protocol(path2)
         try:
             reader = self.files.open_reader(source)
-        except StoredIsADirectoryError:
+        except errors.StoredIsADirectoryError:
             self.files.make_directory(target, parents=True, exist_ok=True)
             return
         with reader, self.files.open_writer(target, parents=True) as writer:
@@ -293,7 +289,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # typ
             return [stripped]
         found = self.glob(stripped)
         if not found:
-            raise StoredFileNotFoundError(
+            raise errors.StoredFileNotFoundError(
                 f"no path matches {stripped}. A pattern matches existing files and directories. List them: ls "
                 f"{paths.parent(stripped)}"
             )
@@ -304,7 +300,7 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # typ
             return
         try:
             self.files.rename(source, target)
-        except StoredFileNotFoundError:
+        except errors.StoredFileNotFoundError:
             if not self.files.exists(source) or self.files.exists(paths.parent(target)):
                 raise
             self.files.make_directory(paths.parent(target), parents=True, exist_ok=True)

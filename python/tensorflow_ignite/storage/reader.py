@@ -9,17 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
-from types import TracebackType
 from typing import Any
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base import forks
-from tensorflow_ignite.errors import (
-    FileChangedError,
-    FileCorruptError,
-    FileLostError,
-    StorageError,
-    StoredFileNotFoundError,
-)
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.storage.blocks import get_block
 from tensorflow_ignite.storage.file_blocks import Block, BlockRange, Layout
@@ -180,9 +173,7 @@ class Reader:
         """Returns itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Closes the file."""
         self.close()
 
@@ -197,9 +188,9 @@ class Reader:
         there: Future[memoryview] = Future()
         try:
             there.set_result(self._fetch(block, 0, block.bytes))
-        except StorageError as error:
+        except errors.StorageError as error:
             # A lost or corrupt block is an error of read(), not of open.
-            return not isinstance(self._changed_or(error), FileChangedError)
+            return not isinstance(self._changed_or(error), errors.FileChangedError)
         self._cached[block.extent, block.number] = there
         return True
 
@@ -220,7 +211,7 @@ class Reader:
                 self._prefetch = 0
         try:
             yield from self._parts(layout, list(layout.ranges(offset, count)), in_order)
-        except StorageError as error:
+        except errors.StorageError as error:
             raise self._changed_or(error) from None
 
     def _parts(
@@ -298,29 +289,29 @@ class Reader:
         )
         data = get_block(self._connection, self._memory, request, count, block.owner)
         if len(data) < count:
-            raise FileCorruptError(
+            raise errors.FileCorruptError(
                 f"block {block.number} of extent {block.extent} of {self._info.path} ends after {offset + len(data)} "
                 f"of {block.bytes} bytes. A stored block keeps its written length. Check the cluster: "
                 "tensorflow-ignite fs check"
             )
         return data[:count]
 
-    def _changed_or(self, error: StorageError) -> StorageError:
+    def _changed_or(self, error: errors.StorageError) -> errors.StorageError:
         """Returns `FileChangedError` if the file was removed or replaced; otherwise the error, with the file's path."""
         try:
             extents = {extent.id for extent in self._locate().file.extents}
-        except StoredFileNotFoundError:
+        except errors.StoredFileNotFoundError:
             return self._changed("was removed")
         except Exception:
             return error
         if not {extent.id for extent in self._layout.extents} <= extents:
             return self._changed("was replaced")
-        if type(error) is FileLostError and self._info.path not in str(error):
-            return FileLostError(f"{self._info.path} cannot be read: {error}")
+        if type(error) is errors.FileLostError and self._info.path not in str(error):
+            return errors.FileLostError(f"{self._info.path} cannot be read: {error}")
         return error
 
-    def _changed(self, event: str) -> FileChangedError:
-        return FileChangedError(
+    def _changed(self, event: str) -> errors.FileChangedError:
+        return errors.FileChangedError(
             f"{self._info.path} {event} since it was opened with {self._layout.bytes} bytes. A reader returns the "
             "content at the time of opening, or this error. Open the file again."
         )

@@ -11,13 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
-from tensorflow_ignite.errors import (
-    FileChangedError,
-    FileCorruptError,
-    FileLostError,
-    StoredFileNotFoundError,
-    StoredIsADirectoryError,
-)
+from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.storage.info import CheckedBlocks, Extent, FileInfo
 
@@ -135,7 +129,7 @@ def find_fault(files: Files, path: str) -> str:
     def fault(offset: int) -> str:
         try:
             reader.read(offset, 1)
-        except (FileLostError, FileCorruptError) as error:
+        except (errors.FileLostError, errors.FileCorruptError) as error:
             return str(error)
         return ""
 
@@ -168,14 +162,14 @@ def _paths(files: Files, directory: str) -> Iterator[str]:
 def _entries(files: Files, directory: str) -> Iterator[FileInfo]:
     try:
         return iter(files.list(directory))
-    except StoredFileNotFoundError:
+    except errors.StoredFileNotFoundError:
         return iter(())  # removed meanwhile
 
 
 def _extents(files: Files, path: str) -> tuple[Extent, ...] | None:
     try:
         return files.extents(path)
-    except (StoredFileNotFoundError, StoredIsADirectoryError):
+    except (errors.StoredFileNotFoundError, errors.StoredIsADirectoryError):
         return None  # removed meanwhile
 
 
@@ -203,9 +197,9 @@ def _is_lost(files: Files, path: str, offset: int) -> bool:
     try:
         with files.open_reader(path) as reader:
             reader.read(offset, 1)
-    except (FileLostError, FileCorruptError):
+    except (errors.FileLostError, errors.FileCorruptError):
         return True
-    except (FileChangedError, StoredFileNotFoundError, StoredIsADirectoryError):
+    except (errors.FileChangedError, errors.StoredFileNotFoundError, errors.StoredIsADirectoryError):
         return False  # the file was replaced or removed
     return False
 

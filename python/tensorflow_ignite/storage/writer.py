@@ -7,16 +7,10 @@ import os
 import threading
 from collections import deque
 from concurrent.futures import Future, wait
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base import forks
-from tensorflow_ignite.errors import (
-    ConnectionFailedError,
-    FileChangedError,
-    RequestTimeoutError,
-    TensorFlowIgniteError,
-)
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.storage.blocks import address_of, put_block
 from tensorflow_ignite.storage.info import FileInfo
@@ -167,7 +161,7 @@ class Writer:
                 self._publish(done=True)
             except BaseException as error:
                 self._finish()
-                if not isinstance(error, (ConnectionFailedError, RequestTimeoutError)):
+                if not isinstance(error, (errors.ConnectionFailedError, errors.RequestTimeoutError)):
                     self._abandon_on_server()
                 raise
             self._finish()
@@ -185,10 +179,10 @@ class Writer:
         request = storage_pb2.ReserveBlocksRequest(extent_id=self._extent, blocks=self._reserved)
         try:
             self._connection.call("ReserveBlocks", lambda: request)
-        except FileChangedError as error:
+        except errors.FileChangedError as error:
             if not self._ended:
                 self._failure = error
-        except TensorFlowIgniteError:
+        except errors.TensorFlowIgniteError:
             pass  # the next call fails too if the error lasts
 
     def after_fork(self) -> None:
@@ -200,9 +194,7 @@ class Writer:
         """Returns itself."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Closes the file, or abandons it when the block raised."""
         if kind is None:
             self.close()
@@ -272,5 +264,5 @@ class Writer:
         wait([future for future in self._in_flight if not future.cancel()])
         self._in_flight.clear()
         request = storage_pb2.AbandonWriteRequest(extent_id=self._extent)
-        with contextlib.suppress(TensorFlowIgniteError):
+        with contextlib.suppress(errors.TensorFlowIgniteError):
             self._connection.call("AbandonWrite", lambda: request)

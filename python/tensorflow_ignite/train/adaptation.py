@@ -75,12 +75,7 @@ def learn_from_any(layer: Any, rows: Any) -> None:
 
 
 def correct_layer(module: ModuleType, name: str) -> None:
-    """Makes ``adapt`` of a layer learn for the whole job.
-
-    Args:
-        module: A module of Keras 3 or tf_keras; the package calls this once for each.
-        name: The class of the layer in it.
-    """
+    """Makes ``adapt`` of layers of a class, by its name, learn for the whole job."""
     kind: Any = getattr(module, name)
     original = kind.adapt
     layer_state.note_arguments(kind)
@@ -93,11 +88,7 @@ def correct_layer(module: ModuleType, name: str) -> None:
 
 
 def correct_feature_space(module: ModuleType) -> None:
-    """Makes ``adapt`` of a FeatureSpace use the rows of all workers; its layers learn one by one, like other layers.
-
-    Args:
-        module: The module of Keras 3 or tf_keras that has it; the package calls this once for each.
-    """
+    """Makes ``adapt`` of a FeatureSpace use the rows of all workers; its layers learn one by one, like other layers."""
     kind: Any = getattr(module, "FeatureSpace")  # noqa: B009
     original = kind.adapt
 

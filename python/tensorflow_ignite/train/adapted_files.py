@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from tensorflow_ignite.errors import StoredFileNotFoundError
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.task import Task
@@ -62,8 +61,7 @@ class AdaptedFile:
 
     def _share(self, content: bytes) -> None:
         location = paths.parse(self._shared)
-        with Files.at(location.addresses).open_writer(location.path, parents=True) as writer:
-            writer.write(content)
+        Files.at(location.addresses).write_file(location.path, content)
 
     def shared(self) -> Any:
         """What the first worker has written; None: nothing.
@@ -77,11 +75,7 @@ class AdaptedFile:
 
 def _read(url: str) -> bytes | None:
     location = paths.parse(url)
-    try:
-        with Files.at(location.addresses).open_reader(location.path) as reader:
-            return bytes(reader.read(0, reader.bytes))
-    except StoredFileNotFoundError:
-        return None
+    return Files.at(location.addresses).read_if_there(location.path)
 
 
 def _read_outside(path: str) -> bytes | None:

@@ -21,12 +21,7 @@ from tensorflow_ignite.train import whole_steps
 
 
 def correct_layer(batch_normalization: ModuleType) -> None:
-    """Gives batches without rows the moving mean and variance.
-
-    Args:
-        batch_normalization: The module ``keras.src.layers.normalization.batch_normalization``, of which the package
-            calls this once.
-    """
+    """Gives batches without rows the moving mean and variance."""
     kind: Any = getattr(batch_normalization, "BatchNormalization")  # noqa: B009
     original = getattr(kind, "_moments", None)
     if original is None:
@@ -52,11 +47,7 @@ def correct_layer(batch_normalization: ModuleType) -> None:
 
 
 def correct_steps(trainer: ModuleType) -> None:
-    """Makes moving means and variances equal on all replicas after each training step.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
-    """
+    """Makes moving means and variances equal on all replicas after each training step."""
 
     def wrap(model: Any, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def averaged(data: Any) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
+from tensorflow_ignite.base.libraries import KERAS, is_of
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.train import csv_logs
 from tensorflow_ignite.train.packed import packed, require, unpacked
@@ -36,11 +37,7 @@ SAVES_STATES = "_tensorflow_ignite_saves_states"
 
 
 def watch(callbacks: ModuleType) -> None:
-    """Notifies a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch.
-
-    Args:
-        callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.
-    """
+    """Notifies a CheckpointCallback when all callbacks of its ``fit`` have begun, and when all have ended an epoch."""
     kind: Any = getattr(callbacks, "CallbackList")  # noqa: B009
     setattr(kind, "on_train_begin", _with_logs(_with(getattr(kind, "on_train_begin"), "_after_train_begin")))  # noqa: B009, B010
     setattr(kind, "on_epoch_end", _with_earlier(_with(getattr(kind, "on_epoch_end"), "_after_epoch_end")))  # noqa: B009, B010
@@ -92,7 +89,7 @@ def _with_logs(original: Any) -> Any:
 def _require_alone(callbacks: Iterable[Any]) -> None:
     """Refuses another callback that restores the model, before either has."""
     for callback in callbacks:
-        if any(_is_of_keras(kind) and kind.__name__ == "BackupAndRestore" for kind in type(callback).__mro__):
+        if any(is_of(kind, *KERAS) and kind.__name__ == "BackupAndRestore" for kind in type(callback).__mro__):
             raise InvalidRequestError(
                 f"fit has the callbacks CheckpointCallback and {type(callback).__name__}. Each of them would restore "
                 "the model after a restart, from other steps than the other. Remove BackupAndRestore: "
@@ -167,7 +164,7 @@ def _is_ours(callback: Any) -> bool:
 def _known(callback: Any) -> tuple[str, ...]:
     """The attributes that are the state of a callback of Keras, or of its subclass."""
     for kind in type(callback).__mro__:
-        if _is_of_keras(kind) and kind.__name__ in _OF_KERAS:
+        if is_of(kind, *KERAS) and kind.__name__ in _OF_KERAS:
             return _OF_KERAS[kind.__name__]
     return ()
 
@@ -180,31 +177,22 @@ def _has_unknown_state(callback: Any) -> bool:
     if _has_own_methods(callback):
         return False
     kind: Any = type(callback)
-    if _is_of_keras(kind):
+    if is_of(kind, *KERAS):
         return bool(kind.__name__ == "LambdaCallback")
     # Attributes that a class of Keras declares are saved, or do not change.
     attributes: frozenset[str] = _attributes_of_keras(kind)
     return not attributes.issuperset(vars(callback))
 
 
-def _is_of_keras(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in ("keras", "tf_keras")
-
-
 @functools.cache
 def _attributes_of_keras(kind: type) -> frozenset[str]:
     """The attributes that the methods of a class's Keras base classes set."""
     found = set(_OF_CALLBACKS)
-    for each in filter(_is_of_keras, kind.__mro__):
-        for member in vars(each).values():
-            function = inspect.unwrap(getattr(member, "fget", None) or member)
-            if inspect.isfunction(function):
-                found.update(found_in.argval for found_in in dis.get_instructions(function) if _sets(found_in))
+    for member in (each for base in kind.__mro__ if is_of(base, *KERAS) for each in vars(base).values()):
+        function = inspect.unwrap(getattr(member, "fget", None) or member)
+        if inspect.isfunction(function):
+            found.update(each.argval for each in dis.get_instructions(function) if each.opname == "STORE_ATTR")
     return frozenset(found)
-
-
-def _sets(instruction: dis.Instruction) -> bool:
-    return instruction.opname == "STORE_ATTR"
 
 
 def _get(callback: Any) -> Any:

@@ -17,10 +17,6 @@ def correct_keras3(tf_dataset_adapter: Any) -> None:
     """Makes ``fit`` of Keras 3 multiply the weights of classes and of rows; it would refuse both together.
 
     So rows that only fill an epoch (``uneven="pad"``) keep their weight 0.
-
-    Args:
-        tf_dataset_adapter: The module ``keras.src.trainers.data_adapters.tf_dataset_adapter``, of which the package
-            calls this once.
     """
     tf_dataset_adapter.make_class_weight_map_fn = _multiplied(tf_dataset_adapter.make_class_weight_map_fn)
 
@@ -80,9 +76,6 @@ def correct_tf_keras(data_adapter: ModuleType) -> None:
 
     The data handler of tf_keras for other strategies gives each row the weight of its class; the data handler for
     parameter servers does not. The correction does it before the dataset goes to the workers.
-
-    Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
     """
     kind: Any = getattr(data_adapter, "_ClusterCoordinatorDataHandler", None)
     weigh: Any = getattr(data_adapter, "_make_class_weight_map_fn", None)

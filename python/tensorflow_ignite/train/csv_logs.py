@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
+from tensorflow_ignite.base.libraries import KERAS, is_of
+
 
 def keep(callbacks: Iterable[Any]) -> list[Any]:
     """Makes loggers append to their files, before ``fit`` begins.
@@ -43,10 +45,7 @@ def begin(loggers: Iterable[Any], epoch: int | None) -> None:
 
 
 def _is_logger(callback: Any) -> bool:
-    return any(
-        kind.__name__ == "CSVLogger" and kind.__module__.partition(".")[0] in ("keras", "tf_keras")
-        for kind in type(callback).__mro__
-    )
+    return any(kind.__name__ == "CSVLogger" and is_of(kind, *KERAS) for kind in type(callback).__mro__)
 
 
 def _remove_after(logger: Any, epoch: int) -> None:

@@ -15,12 +15,7 @@ from typing import Any
 
 
 def correct(multi_device_iterator_ops: ModuleType) -> None:
-    """Disables the autotuner of the part on each device.
-
-    Args:
-        multi_device_iterator_ops: The module ``tensorflow.python.data.ops.multi_device_iterator_ops``, of which the
-            package calls this once.
-    """
+    """Disables the autotuner of the part on each device."""
     module: Any = multi_device_iterator_ops
     original: Callable[..., Any] | None = getattr(module, "_create_device_dataset", None)
     if original is None:

@@ -66,29 +66,14 @@ def _create() -> Any:
     if here.rules is None:
         return tf.distribute.get_strategy()
     if here.role == "evaluator":
-        return _default(tf)
+        return tf.distribute.get_strategy()
     if here.rules.parameter_servers and not here.is_chief:
         raise TensorFlowIgniteError(
             f"{here.task} has no strategy. In a job of kind {here.kind!r} only the client process runs the script. "
             f"Call tfi.train.strategy() in the submitted script only"
         )
-    return _STRATEGIES.get(here.kind, _default)(tf)
-
-
-def _default(tf: Any) -> Any:
-    return tf.distribute.get_strategy()
-
-
-def _parameter_server(tf: Any) -> Any:
-    return tf.distribute.ParameterServerStrategy(tf.distribute.cluster_resolver.TFConfigClusterResolver())
-
-
-def _mirrored(tf: Any) -> Any:
-    return tf.distribute.MirroredStrategy()
-
-
-def _central_storage(tf: Any) -> Any:
-    return tf.distribute.experimental.CentralStorageStrategy()
+    make = _STRATEGIES.get(here.kind)
+    return make(tf) if make else tf.distribute.get_strategy()
 
 
 def await_first_worker(tf_config: str, seconds: float) -> bool:
@@ -141,7 +126,9 @@ def _multi_worker_mirrored(tf: Any) -> Any:
 
 _STRATEGIES: dict[str, Callable[[Any], Any]] = {
     "multi-worker-mirrored": _multi_worker_mirrored,
-    "parameter-server": _parameter_server,
-    "mirrored": _mirrored,
-    "central-storage": _central_storage,
+    "parameter-server": lambda tf: tf.distribute.ParameterServerStrategy(
+        tf.distribute.cluster_resolver.TFConfigClusterResolver()
+    ),
+    "mirrored": lambda tf: tf.distribute.MirroredStrategy(),
+    "central-storage": lambda tf: tf.distribute.experimental.CentralStorageStrategy(),
 }

@@ -15,11 +15,7 @@ from typing import Any
 
 
 def correct(functional: ModuleType) -> None:
-    """Gives batches without values the shape of the model's input.
-
-    Args:
-        functional: The module ``keras.src.models.functional``; the package calls this once for it.
-    """
+    """Gives batches without values the shape of the model's input."""
     kind: Any = functional.Functional
     original = getattr(kind, "_convert_inputs_to_tensors", None)
     if original is None:

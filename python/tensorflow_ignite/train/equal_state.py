@@ -54,11 +54,7 @@ _comparisons = count()
 
 
 def watch(callbacks: ModuleType) -> None:
-    """Compares the state of each model whose ``fit`` begins: when its callbacks have begun, and a checkpoint is there.
-
-    Args:
-        callbacks: The module of Keras or tf_keras that has CallbackList; the package calls this once for each.
-    """
+    """Compares the state of each model whose ``fit`` begins, when callbacks have begun and a checkpoint is there."""
     kind: Any = getattr(callbacks, "CallbackList")  # noqa: B009
     original = kind.on_train_begin
 

@@ -128,11 +128,7 @@ def start_at(model: Any, epoch: int, batch: int) -> None:
 
 
 def correct_keras3(trainer: ModuleType) -> None:
-    """Makes ``fit`` of Keras 3 begin at a step, and note its iterators.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
-    """
+    """Makes ``fit`` of Keras 3 begin at a step, and note its iterators."""
     module: Any = trainer
     module.TensorFlowTrainer.fit = _noted(module.TensorFlowTrainer.fit)
     kind = module.TFEpochIterator
@@ -170,21 +166,13 @@ def correct_keras3(trainer: ModuleType) -> None:
 
 
 def correct_fit_of_tf_keras(training: ModuleType) -> None:
-    """Makes ``fit`` of Keras 2, in the package tf_keras, note its input.
-
-    Args:
-        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
-    """
+    """Makes ``fit`` of Keras 2, in the package tf_keras, note its input."""
     model: Any = training.Model
     model.fit = _noted(model.fit)
 
 
 def correct_data_of_tf_keras(data_adapter: ModuleType) -> None:
-    """Makes Keras 2, in the package tf_keras, note the iterators of a training, and make no unused ones.
-
-    Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
-    """
+    """Makes Keras 2, in the package tf_keras, note the iterators of a training, and make no unused ones."""
     kind: Any = data_adapter.DataHandler
     enumerate_epochs = kind.enumerate_epochs
 

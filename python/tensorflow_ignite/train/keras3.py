@@ -79,9 +79,6 @@ def correct_workers(trainer: ModuleType) -> None:
     reduces the metrics of a step along an axis that they do not have; and ``predict`` gathers rows of workers that have
     none, which ends the process. The corrections use the batch of one worker, the mean over the workers, and a gather
     with one more row. Other strategies use the original functions.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
     """
     _fix_build(trainer)
     _fix_reduce(trainer)
@@ -92,9 +89,6 @@ def check_fit(trainer: Any) -> None:
 
     Under parameter servers it fails deep inside TensorFlow. So do several steps in one execution over several replicas.
     A model under another strategy than that of the job's kind is refused too.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
     model = trainer.TensorFlowTrainer
     original = model.fit
@@ -187,9 +181,6 @@ def correct_loss_scale(trainer: Any) -> None:
 
     In Keras 3 each replica decides from its own gradients: it makes a step with the infinite gradients of another
     replica, or waits for one that makes none. This applies under MirroredStrategy too.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``, of which the package calls this once.
     """
     optimizer = trainer.optimizers_module.LossScaleOptimizer
     original = optimizer.check_finite

@@ -18,11 +18,7 @@ from tensorflow_ignite.train.marks import is_marked
 
 
 def correct_keras3(epoch_iterator: ModuleType) -> None:
-    """Corrects Keras 3.
-
-    Args:
-        epoch_iterator: The module ``keras.src.trainers.epoch_iterator``; the package calls this once for it.
-    """
+    """Corrects Keras 3."""
     kind: Any = epoch_iterator.EpochIterator
     original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration
 
@@ -43,11 +39,7 @@ def correct_keras3(epoch_iterator: ModuleType) -> None:
 
 
 def correct_tf_keras(data_adapter: ModuleType) -> None:
-    """Corrects Keras 2 in the package tf_keras.
-
-    Args:
-        data_adapter: The module ``tf_keras.src.engine.data_adapter``; the package calls this once for it.
-    """
+    """Corrects Keras 2 in the package tf_keras."""
     kind: Any = data_adapter.DataHandler
     original: Callable[[Any], contextlib.AbstractContextManager[None]] = kind.catch_stop_iteration
 

@@ -22,9 +22,6 @@ def correct(core: ModuleType) -> None:
     """Lets a variable of Keras 3 that has no value yet begin with the value of a restored checkpoint.
 
     Without this, the layer fails to build itself, builds itself once more, and has initial values.
-
-    Args:
-        core: The module ``keras.src.backend.tensorflow.core``; the package calls this once for it.
     """
     kind: Any = core.Variable
     serialize, restore = kind._serialize_to_tensors, kind._restore_from_tensors

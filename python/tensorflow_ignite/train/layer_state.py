@@ -14,6 +14,8 @@ import re
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from tensorflow_ignite.base.libraries import KERAS, is_of
+
 _Layer = Any
 # An attribute of a layer: the arguments that the script has passed to its constructor.
 _MADE_WITH = "_tensorflow_ignite_made_with"
@@ -80,7 +82,7 @@ def note_arguments(kind: Any) -> None:
     @functools.wraps(original)
     def new(cls: Any, *arguments: Any, **named: Any) -> Any:
         made = original(cls) if original is object.__new__ else original(cls, *arguments, **named)
-        if not _is_of_library(cls):
+        if not is_of(cls, *_LIBRARIES):
             # Keras' own way to set an attribute needs a layer that is made.
             object.__setattr__(made, _MADE_WITH, (arguments, named))
         return made
@@ -261,10 +263,6 @@ _KINDS: dict[str, _Kind] = {
 }
 
 
-def _is_of_library(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in _LIBRARIES
-
-
 def has_own_adapt(layer: _Layer) -> bool:
     """Whether a script has written ``adapt`` of a layer, which inherits from one of Keras."""
     return is_of_keras(layer) and any("adapt" in vars(each) for each in _own(layer))
@@ -276,13 +274,13 @@ def has_own_state(layer: _Layer) -> bool:
 
 
 def _own(layer: _Layer) -> list[type]:
-    return [each for each in type(layer).__mro__ if not _is_of_library(each)]
+    return [each for each in type(layer).__mro__ if not is_of(each, *_LIBRARIES)]
 
 
 def _class_of_keras(layer: _Layer) -> str:
     """The name of the class of Keras that the layer has, or inherits from; empty: none of those above."""
     for kind in type(layer).__mro__:
-        if kind.__module__.partition(".")[0] in ("keras", "tf_keras") and kind.__name__ in _KINDS:
+        if is_of(kind, *KERAS) and kind.__name__ in _KINDS:
             return kind.__name__
     return ""
 

@@ -17,20 +17,12 @@ _warned: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def watch_keras3(trainer: ModuleType) -> None:
-    """Warns of metrics without weights in Keras 3.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
-    """
+    """Warns of metrics without weights in Keras 3."""
     _watch(trainer.TensorFlowTrainer, "_compile_metrics")
 
 
 def watch_tf_keras(training: ModuleType) -> None:
-    """Warns of metrics without weights in Keras 2, in the package tf_keras.
-
-    Args:
-        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
-    """
+    """Warns of metrics without weights in Keras 2, in the package tf_keras."""
     _watch(training.Model, "compiled_metrics")
 
 

@@ -108,5 +108,4 @@ def _store(address: str, data: bytes) -> None:
     from tensorflow_ignite.storage import paths
     from tensorflow_ignite.storage.files import Files
 
-    with Files.at(None).open_writer(paths.parse(address).path, "w", parents=True) as writer:
-        writer.write(data)
+    Files.at(None).write_file(paths.parse(address).path, data)

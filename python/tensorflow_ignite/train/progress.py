@@ -175,21 +175,22 @@ class _Writer:
         self._is_failing = False
         self._is_cut = False
 
+    def _copy_of_last(self) -> job_pb2.Progress:
+        copied = job_pb2.Progress()
+        copied.CopyFrom(self._last)
+        return copied
+
     def end(self, path: str, end: job_pb2.EndProgress) -> None:
         with self._lock:
             self._end.CopyFrom(end)
-            same = job_pb2.Progress()
-            same.CopyFrom(self._last)
-            self.put(path, same, force=True)
+            self.put(path, self._copy_of_last(), force=True)
 
     def report_rounds(self, path: str, rounds: job_pb2.Progress) -> None:
         with self._lock:
             if rounds == self._rounds:
                 return
             self._rounds.CopyFrom(rounds)
-            same = job_pb2.Progress()
-            same.CopyFrom(self._last)
-            self.put(path, same, force=True)
+            self.put(path, self._copy_of_last(), force=True)
 
     def draw(self, step: int, figures: Mapping[str, float], run: str) -> None:
         drawn = curves.of_this_process(run)
@@ -198,15 +199,13 @@ class _Writer:
 
     def announce(self, path: str, seconds: float, force: bool) -> None:
         with self._lock:
-            same = job_pb2.Progress()
-            same.CopyFrom(self._last)
+            same = self._copy_of_last()
             same.busy_until_nanos = time.monotonic_ns() + int(seconds * 1e9)
             self.put(path, same, force)
 
     def mark(self, path: str, resumed_from_step: int | None, checkpoint_step: int | None) -> None:
         with self._lock:
-            last = job_pb2.Progress()
-            last.CopyFrom(self._last)
+            last = self._copy_of_last()
             if resumed_from_step is not None:
                 self._resumed_from_step = resumed_from_step
                 # Steps of an earlier training of this process are none of this one.

@@ -9,12 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, SupportsFloat, get_args
 
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    ModelNotFoundError,
-    ModelUnusableError,
-    StoredFileExistsError,
-)
+from tensorflow_ignite import errors
 from tensorflow_ignite.models.loading import keras_signatures
 from tensorflow_ignite.models.registry import Models
 from tensorflow_ignite.models.version import KERAS_FILE, ModelReference, ModelVersion, check_name
@@ -49,7 +44,7 @@ def publish(model: Any, name: str, models: Models, measure: Measure, better: Bet
         candidate = package.models.load_model(str(path))
         try:
             signatures = keras_signatures(candidate, f"model {name}")
-        except ModelUnusableError:
+        except errors.ModelUnusableError:
             # Its inputs are known after its first batch only; Keras may load it all the same.
             signatures = {}
         measured = _number(measure(candidate))
@@ -60,7 +55,7 @@ def publish(model: Any, name: str, models: Models, measure: Measure, better: Bet
                     version = models.get(ModelReference(name, earlier))
                     earlier_folder = Path(folder, f"earlier-{earlier}")
                     models.download(version, earlier_folder)
-                except ModelNotFoundError:
+                except errors.ModelNotFoundError:
                     # Removed meanwhile.
                     continue
                 earlier_measured = _measure_published(version, package, earlier_folder / KERAS_FILE, measure)
@@ -68,7 +63,7 @@ def publish(model: Any, name: str, models: Models, measure: Measure, better: Bet
                 return Publication(name, measured, earlier, earlier_measured, None)
             try:
                 number = models.add(name, path, job=job, signatures=signatures, after=earlier or 0).number
-            except StoredFileExistsError:
+            except errors.StoredFileExistsError:
                 # Another job has published the same model meanwhile: that version is compared, too.
                 continue
             return Publication(name, measured, earlier, earlier_measured, number)
@@ -97,8 +92,8 @@ def _measure_published(version: ModelVersion, package: Any, path: Path, measure:
         raise _unusable(version, "measured", error) from error
 
 
-def _unusable(version: ModelVersion, verb: str, error: Exception) -> InvalidRequestError:
-    return InvalidRequestError(
+def _unusable(version: ModelVersion, verb: str, error: Exception) -> errors.InvalidRequestError:
+    return errors.InvalidRequestError(
         f"the version that was published last, {version.url}, cannot be {verb} by Keras ({error!s:.300}). A new model "
         "is published if it is not worse than that one. Remove the version (tensorflow-ignite model rm "
         f"{version.reference}), register the classes that it needs, or publish under another name"
@@ -119,7 +114,7 @@ def check_better(better: Better) -> None:
         InvalidRequestError: It is neither.
     """
     if better not in get_args(Better):
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             f'better={better!r} is unknown. It is "lower" for a loss, and "higher" for an accuracy. Use one of these'
         )
 
@@ -128,7 +123,7 @@ def _number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise InvalidRequestError(
+        raise errors.InvalidRequestError(
             f"the measure of a model is {value!r:.100}. It is one number, by which two models are compared. Return "
             "one: of several metrics of evaluate(), name one by its index, evaluate(...)[1]"
         ) from None

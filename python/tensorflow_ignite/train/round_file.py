@@ -6,7 +6,6 @@ import gzip
 
 from google.protobuf import json_format
 
-from tensorflow_ignite.errors import StoredFileNotFoundError
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.v1 import job_pb2
 
@@ -28,12 +27,10 @@ class RoundFile:
         Raises:
             FileLostError: The file is lost with the nodes that had it.
         """
-        try:
-            with self._files.open_reader(self._path) as reader:
-                text = gzip.decompress(reader.read(0, reader.bytes))
-        except StoredFileNotFoundError:
+        content = self._files.read_if_there(self._path)
+        if content is None:
             return job_pb2.RoundState()
-        return json_format.Parse(text, job_pb2.RoundState(), ignore_unknown_fields=True)
+        return json_format.Parse(gzip.decompress(content), job_pb2.RoundState(), ignore_unknown_fields=True)
 
     def write(self, state: job_pb2.RoundState) -> None:
         """Replaces the rounds, in one step.
@@ -43,6 +40,4 @@ class RoundFile:
         """
         del state.rounds[:-MOST_ROUNDS]
         # Positions compress well: so the file is small, and on every node.
-        text = gzip.compress(json_format.MessageToJson(state, indent=None).encode())
-        with self._files.open_writer(self._path, parents=True) as writer:
-            writer.write(text)
+        self._files.write_file(self._path, gzip.compress(json_format.MessageToJson(state, indent=None).encode()))

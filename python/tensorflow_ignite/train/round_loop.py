@@ -11,18 +11,12 @@ from datetime import datetime, timezone
 from functools import partial
 from typing import TypeVar
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.base.messages import write_message
 from tensorflow_ignite.data import agreement, arguments
 from tensorflow_ignite.data.cache_position import CachePosition
-from tensorflow_ignite.data.changed_rows import any_row
 from tensorflow_ignite.data.plan import count_rows
-from tensorflow_ignite.data.position import position
-from tensorflow_ignite.errors import (
-    ConnectionFailedError,
-    PartitionNotLocalError,
-    RequestTimeoutError,
-    TensorFlowIgniteError,
-)
+from tensorflow_ignite.data.position import any_row, position
 from tensorflow_ignite.spec import Publication, RoundProgress
 from tensorflow_ignite.task import Task
 from tensorflow_ignite.train import fits, round_rule
@@ -174,7 +168,7 @@ class RoundLoop:
         while True:
             try:
                 return call()
-            except (ConnectionFailedError, PartitionNotLocalError, RequestTimeoutError):
+            except (errors.ConnectionFailedError, errors.PartitionNotLocalError, errors.RequestTimeoutError):
                 if time.monotonic() - begin > _FAILING_SECONDS:
                     raise
             pause(POLL_SECONDS)
@@ -182,7 +176,7 @@ class RoundLoop:
     def _keep_alive(self, ended: threading.Event) -> None:
         """While a round trains, too, the nodes remember what changes."""
         while not ended.wait(_KEEP_ALIVE_SECONDS):
-            with contextlib.suppress(TensorFlowIgniteError):
+            with contextlib.suppress(errors.TensorFlowIgniteError):
                 position(self._here.cache)
 
     def _finish(self, number: int) -> None:

@@ -29,11 +29,7 @@ _has_warned = False
 
 
 def watch(distribute_lib: ModuleType) -> None:
-    """Checks each strategy when it is created.
-
-    Args:
-        distribute_lib: The module ``tensorflow.python.distribute.distribute_lib``; the package calls this once.
-    """
+    """Checks each strategy when it is created."""
     kind: Any = distribute_lib.StrategyBase
     original = kind.__init__
 
@@ -49,11 +45,7 @@ def watch(distribute_lib: ModuleType) -> None:
 
 
 def watch_tf_keras(training: ModuleType) -> None:
-    """Checks the strategy of each model that is fitted by Keras 2 in the package tf_keras.
-
-    Args:
-        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
-    """
+    """Checks the strategy of each model that is fitted by Keras 2 in the package tf_keras."""
     model = training.Model
     original = model.fit
 
@@ -99,7 +91,8 @@ def warn_without() -> None:
     rules = here.rules
     if _has_warned or rules is None or not rules.strategy or rules.strategy in _made or here.role != rules.script_role:
         return
-    if not rules.parameter_servers and max(here.num_workers, _assigned_gpus()) < 2:
+    gpus = list(filter(None, os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")))
+    if not rules.parameter_servers and max(here.num_workers, len(gpus)) < 2:
         return
     _has_warned = True
     print(
@@ -108,10 +101,6 @@ def warn_without() -> None:
         file=sys.stderr,
         flush=True,
     )
-
-
-def _assigned_gpus() -> int:
-    return len([gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu])
 
 
 def _name(strategy: Any) -> str:

@@ -118,10 +118,12 @@ class TrainingInput:
 
     def positions(self) -> list[InputPosition] | None:
         """Where the training stands in each cache; None: it is not known."""
-        begins = zip(self._sources, self._begins, strict=True)
+        begins = list(zip(self._sources, self._begins, strict=True))
         if self.is_between_epochs and not self.is_continuous:
             found = [readers.position(source.request, readers.epochs(source.request), 0) for source in self._sources]
-        elif self.is_continuous and (self._is_shared or self._overlaps()):
+        elif self.is_continuous and (
+            self._is_shared or any(readers.has_overlapping(source.request, begin) for source, begin in begins)
+        ):
             # It is not known which epochs its own iterator has read.
             return None
         elif self._has_rows:
@@ -136,10 +138,6 @@ class TrainingInput:
             return None
         known = [position for position in found if position is not None]
         return known if len(known) == len(found) else None
-
-    def _overlaps(self) -> bool:
-        begins = zip(self._sources, self._begins, strict=True)
-        return any(readers.has_overlapping(source.request, begin) for source, begin in begins)
 
     def _position(self, source: _Source, begin: int) -> InputPosition | None:
         position = self._position_after(source, begin, self._done)
@@ -174,7 +172,7 @@ class TrainingInput:
         known = [positions for positions in workers if positions is not None]
         if not count or not known or any(len(positions) != count for positions in known):
             return None
-        of_sources = [_of_source(workers, number) for number in range(count)]
+        of_sources = [[None if each is None else each[number] for each in workers] for number in range(count)]
         left_out = max(position.elements for positions in known for position in positions)
         parts = max((each.aligned.elements for positions in known for each in positions if each.aligned), default=0)
         if left_out or parts:
@@ -215,10 +213,6 @@ class TrainingInput:
     def ends(self) -> bool:
         """Whether the epoch that :meth:`resume` has set has no row left; begins it."""
         return all(readers.has_ended(source.request) for source in self._sources)
-
-
-def _of_source(workers: Sequence[Sequence[InputPosition] | None], number: int) -> list[InputPosition | None]:
-    return [None if positions is None else positions[number] for positions in workers]
 
 
 def _sources(dataset: Any) -> list[_Source]:

@@ -15,11 +15,7 @@ from typing import Any
 
 
 def correct_keras3(trainer: ModuleType) -> None:
-    """Corrects Keras 3.
-
-    Args:
-        trainer: The module ``keras.src.backend.tensorflow.trainer``; the package calls this once for it.
-    """
+    """Corrects Keras 3."""
     wrap_steps(trainer, lambda _, step: lambda data: _after(data, step))
 
 
@@ -42,11 +38,7 @@ def wrap_steps(trainer: ModuleType, wrap: Callable[[Any, Callable[[Any], Any]], 
 
 
 def correct_tf_keras(training: ModuleType) -> None:
-    """Corrects Keras 2 in the package tf_keras, but for models that define ``train_step`` themselves.
-
-    Args:
-        training: The module ``tf_keras.src.engine.training``; the package calls this once for it.
-    """
+    """Corrects Keras 2 in the package tf_keras, but for models that define ``train_step`` themselves."""
     kind: Any = training.Model
     original = kind.train_step
 

@@ -8,8 +8,6 @@ import typer
 
 from tensorflow_ignite.cli.fs import cat, check, cp, listing, modify
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True)
 
 

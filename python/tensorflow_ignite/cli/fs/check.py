@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tensorflow_ignite.cli.fs.text import size
 from tensorflow_ignite.cli.options import Address, Json
-from tensorflow_ignite.cli.render import count, escaped, paint, print_json
+from tensorflow_ignite.cli.render import count, escaped, paint, print_json, size
 
 if TYPE_CHECKING:
     from tensorflow_ignite.cli.fs.location import Location

@@ -9,9 +9,8 @@ import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.fs.completion import path_argument
-from tensorflow_ignite.cli.fs.text import size
 from tensorflow_ignite.cli.options import Address, Json
-from tensorflow_ignite.cli.render import count, print_json
+from tensorflow_ignite.cli.render import count, print_json, size
 
 
 def cp(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tensorflow_ignite.cli.fs.completion import path_argument
-from tensorflow_ignite.cli.fs.text import local_time, size, utc_time
 from tensorflow_ignite.cli.options import Address, Json
-from tensorflow_ignite.cli.render import count, escaped, paint, print_json
+from tensorflow_ignite.cli.render import count, escaped, local_time, paint, print_json, size, utc_time
 
 if TYPE_CHECKING:
     from tensorflow_ignite.cli.fs.location import Location

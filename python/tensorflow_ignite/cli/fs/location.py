@@ -9,12 +9,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, cast
 
-from tensorflow_ignite.errors import (
-    StorageError,
-    StoredFileNotFoundError,
-    StoredNotADirectoryError,
-    TensorFlowIgniteError,
-)
+from tensorflow_ignite import errors
 
 if TYPE_CHECKING:
     from tensorflow_ignite.storage.files import Files
@@ -89,7 +84,7 @@ class Location:
                 return None
         entry = self._entry(info)
         if self.names_directory and not entry.is_directory:
-            raise StoredNotADirectoryError(
+            raise errors.StoredNotADirectoryError(
                 f"{self.url} is a file. A path with a slash at its end names a directory. Leave the slash out."
             )
         return replace(entry, location=self)
@@ -193,7 +188,7 @@ def matching_paths(pattern: Location) -> list[str]:
     def matches(base: Location, parts: Sequence[str]) -> Iterator[str]:
         literal = next((number for number, part in enumerate(parts) if is_pattern(part)), len(parts))
         base, parts = base.child("/".join(parts[:literal])), parts[literal:]
-        with suppress(StoredFileNotFoundError, StoredNotADirectoryError):
+        with suppress(errors.StoredFileNotFoundError, errors.StoredNotADirectoryError):
             if not parts:
                 if base.find() is not None:
                     yield base.path
@@ -217,13 +212,13 @@ def _translate_errors(url: str) -> Iterator[None]:
     """Raises what other file systems raise as an error of ours."""
     try:
         yield
-    except TensorFlowIgniteError:
+    except errors.TensorFlowIgniteError:
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         if isinstance(error, OSError):
             reason = error.strerror or str(error) or type(error).__name__
-        kind = StoredFileNotFoundError if isinstance(error, FileNotFoundError) else StorageError
+        kind = errors.StoredFileNotFoundError if isinstance(error, FileNotFoundError) else errors.StorageError
         raise kind(
             f"{url} cannot be read or written: {reason}. Copying stops at the first failure, and leaves no partial "
             "file. Remove the cause, and copy again."

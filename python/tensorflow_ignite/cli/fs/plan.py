@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tensorflow_ignite import errors
 from tensorflow_ignite.cli.fs.location import Entry, Location
-from tensorflow_ignite.errors import (
-    InvalidRequestError,
-    StoredFileExistsError,
-    StoredFileNotFoundError,
-    StoredIsADirectoryError,
-    StoredNotADirectoryError,
-)
 
 
 @dataclass(frozen=True)
@@ -50,12 +44,12 @@ class Plan:
     def add_file(self, source: Entry, target: Location, existing: Entry | None) -> None:
         """Adds a file, unless `existing`, the file or directory at the target, prevents it."""
         if existing is not None and existing.is_directory:
-            raise StoredIsADirectoryError(
+            raise errors.StoredIsADirectoryError(
                 f"{target.url} is a directory, and {source.location.url} a file. A file replaces no directory. "
                 "Remove the directory, or name another target."
             )
         if _are_same(target, source.location):
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"{source.location.url} and {target.url} are the same file. A file is copied to another path. "
                 "Name another target."
             )
@@ -73,12 +67,12 @@ class Plan:
             ancestors: Real paths of the directories that contain the source: a link to one of them has no end.
         """
         if existing is not None and not existing.is_directory:
-            raise StoredNotADirectoryError(
+            raise errors.StoredNotADirectoryError(
                 f"{target.url} is a file, and {source.url} a directory. A directory replaces no file. "
                 "Remove the file, or name another target."
             )
         if source.real_path in ancestors:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"{source.url} is a link to a directory that it is in itself. Links are followed when "
                 "files are copied, and this one has no end. Remove the link, or copy without it."
             )
@@ -103,7 +97,7 @@ def is_directory_target(sources: Sequence[Location], target: Location) -> bool:
     found = target.find()
     into = target.names_directory or (found is not None and found.is_directory)
     if len(sources) > 1 and not into:
-        raise StoredNotADirectoryError(
+        raise errors.StoredNotADirectoryError(
             f"{target.url} is no directory, and {len(sources)} sources cannot become one file. Several sources go into "
             f"a directory that is there, or that is named with a slash at its end. Write: {target.url}/"
         )
@@ -130,13 +124,13 @@ def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool)
     for source in sources:
         found = source.find()
         if found is None:
-            raise StoredFileNotFoundError(
+            raise errors.StoredFileNotFoundError(
                 f"{source.url} does not exist. Every source must exist before anything is copied. "
                 "Check its name, or leave it out."
             )
         copy = target.child(source.name) if into else target
         if copy.path in taken and not (found.is_directory and copy == target):
-            raise StoredFileExistsError(
+            raise errors.StoredFileExistsError(
                 f"{source.url} and {taken[copy.path]} would both become {copy.url}. Each source needs "
                 "a name of its own in the target. Copy them to different directories."
             )
@@ -145,9 +139,11 @@ def plan_copy(sources: Sequence[Location], target: Location, *, recursive: bool)
             plan.add_file(found, copy, copy.find())
             continue
         if not recursive:
-            raise StoredIsADirectoryError(f"{source.url} is a directory. Directories are copied only with -r. Add -r.")
+            raise errors.StoredIsADirectoryError(
+                f"{source.url} is a directory. Directories are copied only with -r. Add -r."
+            )
         if _are_same(copy, source, or_inside=True):
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"{source.url} cannot be copied to {copy.url}, which is in it. "
                 "A directory is copied to a path outside of it. Name another target."
             )

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import TimeRemainingColumn
 from rich.table import Column
 
 from tensorflow_ignite.cli.fs.plan import FileCopy, Plan
+from tensorflow_ignite.data.loading.meter import Bar
 from tensorflow_ignite.errors import TensorFlowIgniteError
 
 
-class Meter(Progress):
-    """A bar on standard error, where that is a terminal; a context manager; safe for threads."""
+class Meter(Bar):
+    """The bar of files; safe for threads."""
 
     def __init__(self, description: str, files: int, total_bytes: int | None) -> None:
         """Describes the bar; entering the context shows it."""
-        super().__init__(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.fields[files]}"),
-            # On a narrow terminal columns are cut: the bar has one line.
-            DownloadColumn(table_column=Column(no_wrap=True)),
-            TransferSpeedColumn(Column(no_wrap=True)),
-            TimeRemainingColumn(table_column=Column(no_wrap=True)),
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
-            transient=True,
-        )
+        super().__init__(description, total_bytes, TimeRemainingColumn(table_column=Column(no_wrap=True)))
         self._counting = threading.Lock()
         self._files = files
         self._complete_files = 0
         #: Bytes so far.
         self.bytes = 0
-        self._bar = self.add_task(description, total=total_bytes, files="")
 
     def add(self, count: int = 0, *, files: int = 0) -> None:
         """Adds bytes, and files that are complete."""
@@ -45,7 +32,7 @@ class Meter(Progress):
             self.bytes += count
             self._complete_files += files
             text = f"{self._complete_files:,} of {self._files:,} files" if self._files > 1 else ""
-            self.update(self._bar, advance=count, files=text)
+            self.update(self._bar, advance=count, done=text)
 
 
 # Python handles a signal in the main thread only, when that runs: it may have arrived while threads were started.

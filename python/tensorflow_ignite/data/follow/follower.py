@@ -264,7 +264,7 @@ class _Polls:
         if interrupts.came():
             raise ReaderClosedError("interrupted while it waited for rows")
         with self._changed:
-            if not self._changed.wait_for(self._has_item, SECONDS_OF_CALL):
+            if not self._changed.wait_for(lambda: self._ready or self._stopped, SECONDS_OF_CALL):
                 return None
             if self._ready:
                 item = self._ready.popleft()
@@ -276,9 +276,6 @@ class _Polls:
             raise error or ReaderClosedError("the follower was closed")
         finally:
             del error
-
-    def _has_item(self) -> bool:
-        return bool(self._ready) or self._stopped
 
     def stop(self) -> None:
         """Ends the threads and drops the batches; returns at once."""

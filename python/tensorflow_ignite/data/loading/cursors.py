@@ -15,11 +15,6 @@ _ROWS = 4096
 _DIGITS = 38
 
 
-def is_cursor(data: Any) -> bool:
-    """Whether it is a cursor of the DB-API."""
-    return hasattr(data, "fetchmany") and hasattr(data, "description")
-
-
 def arrow_reader(data: Any) -> pa.RecordBatchReader | None:
     """The result of a cursor that gives Arrow; None: it gives rows."""
     fetch = getattr(data, "fetch_record_batch", None)

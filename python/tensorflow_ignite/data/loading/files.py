@@ -71,14 +71,14 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Scan:
-    """The rows of files, as Arrow reads them.
+class Input:
+    """Rows to load: as files or other data have them, or as they are stored.
 
     Attributes:
-        schema: The schema of each batch.
-        rows: The number of rows; None: not known.
-        batches: The rows; can be iterated once.
-        notes: Gives notes for the caller by column, after the last batch.
+        schema: Schema of every batch; of data that are no files, before the cast, of the first batch.
+        rows: Number of rows; None: not known.
+        batches: The batches; can be iterated once.
+        notes: Gives by column what the caller should know of it, after the last batch.
     """
 
     schema: pa.Schema
@@ -158,7 +158,7 @@ def _format(path: str) -> str | None:
     return next((kind for end, kind in FORMATS.items() if path.lower().endswith(end)), None)
 
 
-def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> Scan:
+def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> Input:
     """The rows of files that Arrow reads.
 
     Args:
@@ -195,7 +195,7 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> S
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(files, error) from error
 
-    return Scan(folders.schema(schema), rows, batches(), lambda: folders.notes)
+    return Input(folders.schema(schema), rows, batches(), lambda: folders.notes)
 
 
 def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
@@ -254,16 +254,16 @@ def read_ahead_little(
     yield from scanner.to_batches()
 
 
-def _scan_json(files: Files, casting: Casting) -> Scan:
+def _scan_json(files: Files, casting: Casting) -> Input:
     of_folders = {field.name for field in FolderColumns(files.paths, files.folder, casting).fields}
     given = {name: kind for name, kind in casting.types.items() if kind is not None and name not in of_folders}
     schema, found, lost_digits = json_files.scan(files.source, files.paths, given)
     folders = FolderColumns(files.paths, files.folder, casting, schema.names)
     rows = (folders.add(batch, path) for path, batch in found)
-    return Scan(folders.schema(schema), None, rows, lambda: lost_digits | folders.notes)
+    return Input(folders.schema(schema), None, rows, lambda: lost_digits | folders.notes)
 
 
-def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
+def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Input:
     if files.kind == "tsv" and "delimiter" not in options.parse:
         options = replace(options, parse={**options.parse, "delimiter": "\t"})
     upper = next((path for path in files.paths if path.lower().endswith(".gz") and not path.endswith(".gz")), None)
@@ -324,7 +324,7 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Scan:
             **folders.notes,
         }
 
-    return Scan(folders.schema(inferred), None, batches(), notes)
+    return Input(folders.schema(inferred), None, batches(), notes)
 
 
 def _unreadable(files: Files, error: Exception) -> errors.TensorFlowIgniteError:

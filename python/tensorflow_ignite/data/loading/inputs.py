@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,43 +11,18 @@ import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base.libraries import is_of
 from tensorflow_ignite.data.loading import cursors, files, npz, tensor_batches, tf_records
 from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
+from tensorflow_ignite.data.loading.files import Input
 from tensorflow_ignite.data.loading.folders import FolderColumns
 
 # Large enough for the network, small enough for many concurrent loads.
 BATCH_BYTES = 4 * 1024 * 1024
 # BATCH_BYTES of narrow rows would be many rows, and take seconds to store.
 BATCH_ROWS = 16 * 1024
-
-
-@dataclass(frozen=True)
-class Input:
-    """Rows to load.
-
-    Attributes:
-        schema: Schema of every batch.
-        rows: Number of rows; None: not known.
-        batches: The batches, each of at most some megabytes or of one row; can be iterated once.
-        notes: Gives by column what the caller should know of it, after the last batch.
-    """
-
-    schema: pa.Schema
-    rows: int | None
-    batches: Iterator[pa.RecordBatch]
-    notes: Callable[[], dict[str, str]] = dict
-
-
-@dataclass(frozen=True)
-class _OpenedInput:
-    """Rows before the cast: the batches have any size, and after the first one any schema."""
-
-    schema: pa.Schema
-    rows: int | None
-    batches: Iterator[pa.RecordBatch]
-    notes: Callable[[], dict[str, str]] = dict
 
 
 def open_input(
@@ -76,7 +50,7 @@ def open_input(
     return Input(found, raw.rows, _cast(raw, casting, found), raw.notes)
 
 
-def _cast(raw: _OpenedInput, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _cast(raw: Input, casting: Casting, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     try:
         for number, batch in enumerate(raw.batches):
             for piece in _pieces(batch):
@@ -98,7 +72,7 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
             yield piece
 
 
-def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) -> _OpenedInput:
+def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) -> Input:
     if _is_path(data):
         return _of_files([data], casting, csv)
     if isinstance(data, Sequence) and data and all(map(_is_path, data)):
@@ -106,9 +80,9 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     if isinstance(data, (arrow.Dataset, arrow.Scanner)):
         found = data.schema if isinstance(data, arrow.Dataset) else data.projected_schema
         rows = files.read_ahead_little(data) if isinstance(data, arrow.Dataset) else data.to_batches()
-        return _OpenedInput(found, None, _arrow_batches(rows))
+        return Input(found, None, _arrow_batches(rows))
     if isinstance(data, pa.RecordBatchReader):
-        return _OpenedInput(data.schema, None, _arrow_batches(data))
+        return Input(data.schema, None, _arrow_batches(data))
     if tensor_batches.is_dataset(data):
         return _of_batches(tensor_batches.batches(data, casting.names, BATCH_BYTES, batched), casting)
     table = _table(data)
@@ -123,12 +97,13 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
                 "types of Arrow. Convert the others first, such as integers of more than 64 bits"
             ) from error
         return _open(reader, casting, batched, csv)
-    if cursors.is_cursor(data):
+    if hasattr(data, "fetchmany") and hasattr(data, "description"):
         reader = cursors.arrow_reader(data)
         if reader is not None:
             return _open(reader, casting, batched, csv)
         return _of_batches(cursors.batches(data, casting.names), casting)
-    if _is_of_hugging_face(data):
+    # A datasets.Dataset or IterableDataset.
+    if is_of(type(data), "datasets") and hasattr(data, "with_format"):
         return _of_batches(data.with_format("arrow").iter(BATCH_ROWS), casting)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
         return _of_batches(data, casting)
@@ -139,16 +114,11 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     )
 
 
-def _is_of_hugging_face(data: Any) -> bool:
-    """Whether it is a datasets.Dataset or IterableDataset; works without an import of the package."""
-    return type(data).__module__.partition(".")[0] == "datasets" and hasattr(data, "with_format")
-
-
 def _is_path(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike))
 
 
-def _table(data: Any) -> _OpenedInput | None:
+def _table(data: Any) -> Input | None:
     """The rows of data that are in memory; None for other data."""
     if isinstance(data, np.ndarray) and data.dtype.names:
         data = {name: data[name] for name in data.dtype.names}
@@ -157,7 +127,7 @@ def _table(data: Any) -> _OpenedInput | None:
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     if isinstance(data, pa.Table):
-        return _OpenedInput(data.schema, data.num_rows, iter(data.to_batches()))
+        return Input(data.schema, data.num_rows, iter(data.to_batches()))
     if _is_frame(data):
         return _of_frame(data)
     return None
@@ -174,12 +144,12 @@ def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         ) from error
 
 
-def _of_batches(batches: Iterable[Any], casting: Casting) -> _OpenedInput:
+def _of_batches(batches: Iterable[Any], casting: Casting) -> Input:
     iterator = iter(batches)
     first = next(iterator, None)
     if first is None:
         if casting.whole is not None:
-            return _OpenedInput(casting.whole, 0, iter(()))
+            return Input(casting.whole, 0, iter(()))
         raise errors.InvalidRequestError(
             "there is no batch to load, so the columns of the cache are not known. Give at least one batch, which may "
             "have no row, or the whole schema as schema=pyarrow.schema(...)"
@@ -187,7 +157,7 @@ def _of_batches(batches: Iterable[Any], casting: Casting) -> _OpenedInput:
     begin = _batch(first, 0)
     # A later batch may have nulls in a column without nulls in the first batch.
     schema = pa.schema([field.with_nullable(True) for field in begin.schema])
-    return _OpenedInput(schema, None, _all(begin, iterator, getattr(iterator, "close", None)))
+    return Input(schema, None, _all(begin, iterator, getattr(iterator, "close", None)))
 
 
 def _all(begin: pa.RecordBatch, rest: Iterator[Any], close: Callable[[], None] | None) -> Iterator[pa.RecordBatch]:
@@ -218,19 +188,17 @@ def _batch(data: Any, number: int) -> pa.RecordBatch:
 
 def _is_frame(data: Any) -> bool:
     """Whether it is a pandas.DataFrame; works without an import of pandas."""
-    return any(
-        base.__module__.partition(".")[0] == "pandas" and base.__name__ == "DataFrame" for base in type(data).__mro__
-    )
+    return any(is_of(base, "pandas") and base.__name__ == "DataFrame" for base in type(data).__mro__)
 
 
-def _of_frame(frame: Any) -> _OpenedInput:
+def _of_frame(frame: Any) -> Input:
     names = [str(name) for name in frame.columns]
     if not names:
         raise errors.InvalidRequestError("the DataFrame has no column to load. Give at least one column")
     columns = [_series(name, frame.iloc[:, at]) for at, name in enumerate(names)]
     fields = [pa.field(name, column.type, is_nullable(column)) for name, column in zip(names, columns, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
-    return _OpenedInput(batch.schema, batch.num_rows, iter((batch,)))
+    return Input(batch.schema, batch.num_rows, iter((batch,)))
 
 
 def _series(name: str, series: Any) -> pa.Array:
@@ -240,7 +208,7 @@ def _series(name: str, series: Any) -> pa.Array:
     return to_arrow(name, series, from_pandas=True)
 
 
-def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> _OpenedInput:
+def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> Input:
     found = files.find(names)
     if csv != CsvOptions() and found.kind not in files.TEXT:
         raise errors.InvalidRequestError(
@@ -255,10 +223,10 @@ def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> _Opene
         columns = {name: kind for name, kind in casting.types.items() if name not in of_folders}
         return _with_folders(found, folders, lambda path: tf_records.batches(found.source, path, columns), casting)
     scan = files.scan(found, casting, BATCH_BYTES, csv)
-    return _OpenedInput(scan.schema, scan.rows, scan.batches, scan.notes)
+    return Input(scan.schema, scan.rows, scan.batches, scan.notes)
 
 
-def _of_archives(found: files.Files, casting: Casting) -> _OpenedInput:
+def _of_archives(found: files.Files, casting: Casting) -> Input:
     def batches(path: str) -> Iterator[pa.RecordBatch]:
         with found.source.local(path) as file:
             yield from npz.batches(file, BATCH_BYTES)
@@ -266,16 +234,16 @@ def _of_archives(found: files.Files, casting: Casting) -> _OpenedInput:
     # The headers of files that are elsewhere would be a copy of each.
     rows = sum(map(npz.rows, found.paths)) if found.source.filesystem is None else None
     raw = _with_folders(found, FolderColumns(found.paths, found.folder, casting), batches, casting)
-    return _OpenedInput(raw.schema, rows, raw.batches, raw.notes)
+    return Input(raw.schema, rows, raw.batches, raw.notes)
 
 
 def _with_folders(
     found: files.Files, folders: FolderColumns, read: Callable[[str], Iterator[Any]], casting: Casting
-) -> _OpenedInput:
+) -> Input:
     def batches() -> Iterator[Any]:
         for path in found.paths:
             for number, batch in enumerate(read(path)):
                 yield folders.add(_batch(batch, number), path) if folders.fields else batch
 
     raw = _of_batches(batches(), casting)
-    return _OpenedInput(raw.schema, raw.rows, raw.batches, lambda: folders.notes)
+    return Input(raw.schema, raw.rows, raw.batches, lambda: folders.notes)

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import KEY_COLUMN
-from tensorflow_ignite.data.loading.inputs import Input, open_input
+from tensorflow_ignite.data.loading.files import Input
+from tensorflow_ignite.data.loading.inputs import open_input
 from tensorflow_ignite.data.loading.progress import Progress
 from tensorflow_ignite.data.transport import flight
 from tensorflow_ignite.net import resolve

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base.libraries import is_of
 
 # Number of rows of a batch, if the size of a row is not known.
 _ROWS = 256
@@ -15,9 +16,7 @@ _MAX_ROWS = 65_536
 
 def is_dataset(data: Any) -> bool:
     """Whether the data are a tf.data.Dataset."""
-    return hasattr(data, "element_spec") and any(
-        base.__module__.partition(".")[0] == "tensorflow" for base in type(data).__mro__
-    )
+    return hasattr(data, "element_spec") and any(is_of(base, "tensorflow") for base in type(data).__mro__)
 
 
 def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool | None) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.data.transport.batches import Keep
 from tensorflow_ignite.data.transport.calls import CancellableCall, prevented
 from tensorflow_ignite.data.transport.repeats import Repeats
 from tensorflow_ignite.net.addresses import thin_hint
@@ -159,17 +160,21 @@ class BatchStream:
         result: The result of the node after the last row; None before.
     """
 
-    def __init__(self, endpoint: Endpoint, subject: str, *, credentials: Credentials | None = None) -> None:
+    def __init__(
+        self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+    ) -> None:
         """Opens nothing before iteration.
 
         Args:
             endpoint: The node and the command.
             subject: Names the rows in error texts, such as "cache 'x'".
+            keep: As of :func:`choice.open_stream`; after False memory is used in turns.
             credentials: Credentials of the caller.
         """
         self._credentials = credentials
         self._endpoint = endpoint
         self._subject = subject
+        self._keep = keep
         self._call = CancellableCall()
         self.result: data_pb2.ReadResult | None = None
 

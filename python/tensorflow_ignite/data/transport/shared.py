@@ -18,22 +18,14 @@ import grpc
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.batches import (
-    BATCH_BYTES,
-    SEGMENT_ROUNDING,
-    Keep,
-    most_segments,
-    record_batch,
-    segment_bytes,
-    used_bytes,
-)
-from tensorflow_ignite.data.transport.calls import CancellableCall, translate
-from tensorflow_ignite.data.transport.flight import Endpoint, check_result
+from tensorflow_ignite.data.transport import batches
+from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, copy, pool
 from tensorflow_ignite.memory import NONCE_BYTES, Segment
 from tensorflow_ignite.net.channels import grpc_channel
 from tensorflow_ignite.net.credentials import Credentials
-from tensorflow_ignite.v1 import data_pb2, shared_pb2, shared_pb2_grpc
+from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc
 
 # Number of segments that are offered to the node at a time.
 FREE = 2
@@ -47,33 +39,24 @@ class _OfferedSegment:
     once: bool
 
 
-class SharedStream:
+class SharedStream(BatchStream):
     """The record batches behind one endpoint on this host, in order. One thread iterates; any thread may cancel.
 
     It uses up to ``most_segments`` segments of ``segment_bytes(batch_bytes)``, or larger ones of the pool; larger rows
     get larger segments.
-
-    Attributes:
-        result: The result of the node after the last row; None before.
     """
 
     def __init__(
-        self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+        self,
+        endpoint: Endpoint,
+        subject: str,
+        keep: batches.Keep | None = None,
+        *,
+        credentials: Credentials | None = None,
     ) -> None:
-        """Opens nothing before iteration.
-
-        Args:
-            endpoint: The node and the command.
-            subject: Names the rows in error texts, such as "cache 'x'".
-            keep: As of :func:`choice.open_stream`; after False the segments are used in turns.
-            credentials: Credentials of the caller.
-        """
-        self._credentials = credentials
-        self._endpoint = endpoint
-        self._subject = subject
-        self._keep = keep
+        """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
+        super().__init__(endpoint, subject, keep, credentials=credentials)
         self._nonce = os.urandom(NONCE_BYTES)
-        self._call = CancellableCall()
         self._requests: queue.SimpleQueue[shared_pb2.ReadIntoMemoryRequest | None] = queue.SimpleQueue()
         self._size = 0
         self._limit = 0
@@ -84,7 +67,6 @@ class SharedStream:
         self._known: dict[Segment, int] = {}
         self._leased: set[Segment] = set()
         self._open = False
-        self.result: data_pb2.ReadResult | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens the stream and yields its batches; ends early, without an error, when cancelled.
@@ -93,9 +75,9 @@ class SharedStream:
             SharingUnavailableError: If the node cannot write into this process's memory; before any batch.
             TensorFlowIgniteError: If the node refuses the call or the stream breaks.
         """
-        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or BATCH_BYTES).command
-        self._size = segment_bytes(command.batch_bytes, command.batch_rows)
-        self._limit = most_segments(self._size)
+        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or batches.BATCH_BYTES).command
+        self._size = batches.segment_bytes(command.batch_bytes, command.batch_rows)
+        self._limit = batches.most_segments(self._size)
         opening = shared_pb2.ReadIntoMemoryStart(command=command, pid=os.getpid(), nonce=self._nonce)
         self._requests.put(shared_pb2.ReadIntoMemoryRequest(start=opening))
         self._open = True
@@ -115,10 +97,6 @@ class SharedStream:
                 ) from None
         finally:
             self._end(complete)
-
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._call.cancel()
 
     def _batches(self, answers: Iterator[shared_pb2.ReadIntoMemoryResponse]) -> Iterator[pa.RecordBatch]:
         schema: pa.Schema | None = None
@@ -140,10 +118,10 @@ class SharedStream:
     def _batch(self, answer: shared_pb2.ReadIntoMemoryResponse, schema: pa.Schema) -> pa.RecordBatch:
         offer = self._offered.pop(answer.segment)
         segment = offer.segment
-        used = used_bytes(answer.batch, segment.size, self._subject)
+        used = batches.used_bytes(answer.batch, segment.size, self._subject)
         if self._keep is not None and offer.once:
             if self._keep(used):
-                return record_batch(answer.batch, schema, self._kept(segment, used))
+                return batches.record_batch(answer.batch, schema, self._kept(segment, used))
             self._keep = None
         self._leased.add(segment)
         memory = Lease(segment, self._returned).buffer()
@@ -151,7 +129,7 @@ class SharedStream:
         if len(self._offered) < FREE:
             # The lease ends here, and the segment is offered again.
             memory = copy(memory, used)
-        return record_batch(answer.batch, schema, memory)
+        return batches.record_batch(answer.batch, schema, memory)
 
     def _kept(self, segment: Segment, used: int) -> pa.Buffer:
         self._offer_more()
@@ -193,8 +171,11 @@ class SharedStream:
 
     def _enlarge(self, needed: int) -> None:
         """Offers larger segments; the node has unmapped all smaller ones."""
-        self._size = max(needed, min(segment_bytes(needed), _MOST_BYTES // SEGMENT_ROUNDING * SEGMENT_ROUNDING))
-        self._limit = min(self._limit, most_segments(self._size))
+        self._size = max(
+            needed,
+            min(batches.segment_bytes(needed), _MOST_BYTES // batches.SEGMENT_ROUNDING * batches.SEGMENT_ROUNDING),
+        )
+        self._limit = min(self._limit, batches.most_segments(self._size))
         for number, offer in list(self._offered.items()):
             if offer.segment.size < needed:
                 del self._offered[number]

@@ -19,16 +19,9 @@ import grpc
 import pyarrow as pa
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.batches import (
-    BATCH_BYTES,
-    Keep,
-    most_segments,
-    record_batch,
-    segment_bytes,
-    used_bytes,
-)
-from tensorflow_ignite.data.transport.calls import CancellableCall, translate
-from tensorflow_ignite.data.transport.flight import Endpoint, check_result
+from tensorflow_ignite.data.transport import batches
+from tensorflow_ignite.data.transport.calls import translate
+from tensorflow_ignite.data.transport.flight import BatchStream, Endpoint, check_result
 from tensorflow_ignite.data.transport.segments import Lease, pool, private_buffer
 from tensorflow_ignite.memory import Segment
 from tensorflow_ignite.net.channels import grpc_channel
@@ -54,35 +47,24 @@ class TcpUnavailableError(errors.ConnectionFailedError):
     is_lasting = True
 
 
-class TcpStream:
-    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel.
-
-    Attributes:
-        result: The result of the node after the last row; None before.
-    """
+class TcpStream(BatchStream):
+    """The record batches behind one endpoint, in order. One thread iterates; any thread may cancel."""
 
     def __init__(
-        self, endpoint: Endpoint, subject: str, keep: Keep | None = None, *, credentials: Credentials | None = None
+        self,
+        endpoint: Endpoint,
+        subject: str,
+        keep: batches.Keep | None = None,
+        *,
+        credentials: Credentials | None = None,
     ) -> None:
-        """Opens nothing before iteration.
-
-        Args:
-            endpoint: The node and the command.
-            subject: Names the rows in error texts, such as "cache 'x'".
-            keep: As of :func:`choice.open_stream`; after False the memory is used in turns.
-            credentials: Credentials of the caller.
-        """
-        self._credentials = credentials
-        self._endpoint = endpoint
-        self._subject = subject
-        self._keep = keep
-        self._call = CancellableCall()
+        """Opens nothing before iteration; for the arguments see :class:`BatchStream`."""
+        super().__init__(endpoint, subject, keep, credentials=credentials)
         self._size = 0
         # Each change is atomic, because a lease may end at any point.
         self._free: list[Segment] = []
         self._leased: set[Segment] = set()
         self._open = False
-        self.result: data_pb2.ReadResult | None = None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Opens the stream and yields its batches; ends early, without an error, when cancelled.
@@ -91,8 +73,8 @@ class TcpStream:
             TcpUnavailableError: If no connection is available; before any batch.
             TensorFlowIgniteError: If the node refuses the call or the stream breaks.
         """
-        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or BATCH_BYTES).command
-        self._size = segment_bytes(command.batch_bytes, command.batch_rows)
+        command = self._endpoint.modified(batch_bytes=self._endpoint.command.batch_bytes or batches.BATCH_BYTES).command
+        self._size = batches.segment_bytes(command.batch_bytes, command.batch_rows)
         self._open = True
         try:
             with grpc_channel(self._endpoint.address, self._credentials) as channel:
@@ -109,10 +91,6 @@ class TcpStream:
         finally:
             self._end()
 
-    def cancel(self) -> None:
-        """Ends the stream; returns at once."""
-        self._call.cancel()
-
     def _batches(self, call: Any) -> Iterator[pa.RecordBatch]:
         connection_info = next(call, tcp_pb2.ReadOverTcpResponse()).connection
         if not connection_info.port:
@@ -128,9 +106,9 @@ class TcpStream:
                     memory = self._memory(size)
                     if not _receive(connection, memory.address, size):
                         break
-                    used_bytes(head, size, self._subject)
+                    batches.used_bytes(head, size, self._subject)
                     rows += head.rows
-                    batch = record_batch(head, schema, memory)
+                    batch = batches.record_batch(head, schema, memory)
                     # This frame must not keep the memory alive after its user has released it.
                     del memory
                     yield batch
@@ -182,14 +160,14 @@ class TcpStream:
             if self._keep(size):
                 return private_buffer(size)
             self._keep = None
-        if len(self._leased) >= most_segments(self._size):
+        if len(self._leased) >= batches.most_segments(self._size):
             return private_buffer(size)
         while self._free:
             segment = self._free.pop()
             if segment.size >= size:
                 return self._lease(segment)
         try:
-            return self._lease(pool().take(max(self._size, segment_bytes(size, 1))))
+            return self._lease(pool().take(max(self._size, batches.segment_bytes(size, 1))))
         except errors.SharingUnavailableError:
             # The machine has no more memory, or no memfd.
             return private_buffer(size)

@@ -14,13 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from tensorflow_ignite.errors import (
-    FileChangedError,
-    InvalidRequestError,
-    StoredFileExistsError,
-    StoredFileNotFoundError,
-    StoredNotADirectoryError,
-)
+from tensorflow_ignite import errors
 from tensorflow_ignite.storage import gc_pause, paths
 from tensorflow_ignite.storage.tf import patterns, statuses
 
@@ -62,7 +56,7 @@ class FileSystemCalls:
     def translate(self, url: str) -> bytes:
         """Normalizes a URL for all other methods, and keeps its hosts; an invalid URL stays as it is."""
         hosts, path = _split(url)
-        with contextlib.suppress(InvalidRequestError):  # the call that uses the URL raises it
+        with contextlib.suppress(errors.InvalidRequestError):  # the call that uses the URL raises it
             url = f"{paths.SCHEME}{hosts}{paths.normalize(path)}"
         return _encoded(url)
 
@@ -78,7 +72,7 @@ class FileSystemCalls:
         try:
             found = patterns.matching(patterns.split(path), lambda each: _entries(files, each), files.exists)
         except ValueError as error:
-            raise InvalidRequestError(str(error)) from None
+            raise errors.InvalidRequestError(str(error)) from None
         return [_encoded(f"{paths.SCHEME}{hosts}{each}") for each in found]
 
     # -- metadata ------------------------------------------------------------------------------------------------------
@@ -87,7 +81,7 @@ class FileSystemCalls:
         """Raises StoredFileNotFoundError if the path does not exist."""
         files, path = self._at(url)
         if not files.exists(path):
-            raise StoredFileNotFoundError(f"{url} does not exist")
+            raise errors.StoredFileNotFoundError(f"{url} does not exist")
 
     def statistics_of(self, url: str) -> tuple[int, int, bool]:
         """Returns bytes, time of the last change in nanoseconds since the epoch, and whether it is a directory."""
@@ -107,8 +101,8 @@ class FileSystemCalls:
         files, path = self._at(url)
         try:
             files.make_directory(path, parents=True, exist_ok=True)
-        except StoredFileExistsError as error:
-            raise StoredNotADirectoryError(str(error)) from None
+        except errors.StoredFileExistsError as error:
+            raise errors.StoredNotADirectoryError(str(error)) from None
 
     def remove_file(self, url: str) -> None:
         """Removes a file."""
@@ -130,7 +124,7 @@ class FileSystemCalls:
         files, path = self._at(source)
         others, new_path = self._at(target)
         if files is not others:
-            raise InvalidRequestError(
+            raise errors.InvalidRequestError(
                 f"{source} cannot be renamed to {target}: they are in different clusters. Both URLs of a rename must "
                 "name the same nodes. Copy the file, then remove the source."
             )
@@ -162,7 +156,7 @@ class FileSystemCalls:
         if had == 0 and offset >= reader.bytes:
             try:
                 reader.refresh()
-            except (FileChangedError, StoredFileNotFoundError):
+            except (errors.FileChangedError, errors.StoredFileNotFoundError):
                 return 0  # the file that was opened has ended
             if offset < reader.bytes:
                 had = reader.read_into(offset, buffer)
@@ -327,7 +321,7 @@ def _entries(files: Files, path: str) -> list[FileInfo]:
     entries = files.list(path)
     if len(entries) == 1 and entries[0].path == path:
         # `Files.list` of a file returns the file; TensorFlow expects an error.
-        raise StoredNotADirectoryError(
+        raise errors.StoredNotADirectoryError(
             f"{path} is a file. Only directories have entries. List the directory that it is in."
         )
     return entries

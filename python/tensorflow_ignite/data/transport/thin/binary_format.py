@@ -84,7 +84,6 @@ def after_type(data: bytearray, at: int) -> int:
 
 _SIZES = {BYTE: 2, SHORT: 3, INT: 5, LONG: 9, FLOAT: 5, DOUBLE: 9, CHAR: 3, BOOL: 2, UUID: 17, DATE: 9}
 _SIZES |= {TIMESTAMP: 13, TIME: 9, NULL: 1, HANDLE: 5}
-_SIZED_CONTAINERS = {OBJECTS, ENUMS, COLLECTION, MAP, *ELEMENTS}
 
 
 def skip(data: bytearray, at: int) -> int:

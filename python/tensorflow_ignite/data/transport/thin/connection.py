@@ -30,14 +30,7 @@ from pyignite.queries.op_codes import OP_QUERY_SCAN, OP_QUERY_SCAN_CURSOR_GET_PA
 from pyignite.utils import cache_id
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.transport.thin.failures import (
-    FAILED,
-    SECONDS_TO_ANSWER,
-    SECONDS_TO_CONNECT,
-    SECONDS_TO_JOIN,
-    RequestRejected,
-    translate,
-)
+from tensorflow_ignite.data.transport.thin import failures
 from tensorflow_ignite.net import sockets
 from tensorflow_ignite.net.credentials import Credentials
 
@@ -115,8 +108,8 @@ class ThinConnection:
                 self._client,
                 host.strip("[]"),
                 int(port),
-                timeout=SECONDS_TO_ANSWER,
-                handshake_timeout=SECONDS_TO_CONNECT,
+                timeout=failures.SECONDS_TO_ANSWER,
+                handshake_timeout=failures.SECONDS_TO_CONNECT,
                 **_login(credentials),
             )
 
@@ -134,7 +127,7 @@ class ThinConnection:
         with self._translated():
             try:
                 # pyignite supports IPv4 only, and its error for a closed port has no reason.
-                sockets.connect(f"{self._link.host}:{self._link.port}", SECONDS_TO_CONNECT).close()
+                sockets.connect(f"{self._link.host}:{self._link.port}", failures.SECONDS_TO_CONNECT).close()
                 self._link.connect()
                 if self._cut:
                     raise ConnectionAbortedError("cut while it was made")
@@ -176,12 +169,12 @@ class ThinConnection:
 
     def _owners_once_joined(self, cache: str) -> Any:
         """Repeats the call: before a node has joined, it accepts clients, and fails with a NullPointerException."""
-        deadline = time.monotonic() + SECONDS_TO_JOIN
+        deadline = time.monotonic() + failures.SECONDS_TO_JOIN
         while True:
             try:
                 return _value(cache_get_node_partitions(self._link, cache_id(cache)))
-            except RequestRejected as refusal:
-                if refusal.status != FAILED or time.monotonic() >= deadline:
+            except failures.RequestRejected as refusal:
+                if refusal.status != failures.FAILED or time.monotonic() >= deadline:
                     raise
             time.sleep(_PAUSE_SECONDS)
 
@@ -190,7 +183,7 @@ class ThinConnection:
         try:
             with self._translated(cache, refusals=False):
                 self._first_page(cache, number, 1)
-        except RequestRejected as refusal:
+        except failures.RequestRejected as refusal:
             if "partition" in str(refusal).lower():
                 return False
             raise self._error(refusal, cache) from refusal
@@ -276,7 +269,7 @@ class ThinConnection:
             start = 16
         if status:
             (length,) = struct.unpack_from("<i", data, start + 1)
-            raise RequestRejected(status, data[start + 5 : start + 5 + length].decode(errors="replace"))
+            raise failures.RequestRejected(status, data[start + 5 : start + 5 + length].decode(errors="replace"))
         return data, start
 
     def _info(self, cache: str) -> CacheInfo:
@@ -287,7 +280,7 @@ class ThinConnection:
         """Translates errors of pyignite and of the node into errors of this package."""
         try:
             yield
-        except RequestRejected as refusal:
+        except failures.RequestRejected as refusal:
             if not refusals:
                 raise
             raise self._error(refusal, cache) from refusal
@@ -298,12 +291,12 @@ class ThinConnection:
             raise self._error(error, cache) from error
 
     def _error(self, error: Exception, cache: str) -> errors.TensorFlowIgniteError:
-        return translate(error, self.address, self._failure, cache)
+        return failures.translate(error, self.address, self._failure, cache)
 
 
 def _value(result: Any) -> Any:
     if result.status:
-        raise RequestRejected(result.status, result.message)
+        raise failures.RequestRejected(result.status, result.message)
     return result.value
 
 

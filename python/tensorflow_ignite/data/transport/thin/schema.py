@@ -86,10 +86,9 @@ def find(
         TensorFlowIgniteError: ColumnNotFoundError, UnsupportedTypeError or SchemaUnknownError, with the column.
     """
     requested = pa.ipc.read_schema(pa.BufferReader(command.schema)) if command.schema else pa.schema([])
-    columns = _Columns(command.cache, type_cache)
+    columns = _Columns(command.cache, type_cache, requested)
     for entity in configuration.get(PROP_QUERY_ENTITIES) or ():
         columns.add_entity(entity)
-    columns.declare(requested)
     pages = _sample(connection, command, partitions, columns)
     selected = columns.select(list(command.columns), command.key)
     schema = pa.schema([_nullable(field, command.nulls == data_pb2.NULLS_KEEP) for field in selected])
@@ -153,12 +152,12 @@ def _nullable(field: pa.Field, nullable: bool) -> pa.Field:
 class _Columns:
     """Collects the columns of a cache."""
 
-    def __init__(self, cache: str, type_cache: TypeCache) -> None:
+    def __init__(self, cache: str, type_cache: TypeCache, requested: pa.Schema) -> None:
         self._cache = cache
         self._book = type_cache
         self._columns: dict[str, pa.Field] = {}
         self._key = types.marked(KEY_COLUMN, types.UNKNOWN)
-        self._declared: dict[str, pa.Field] = {}
+        self._declared = {field.name: field for field in requested}
         self._conflicts: dict[str, str] = {}
         # Whether query entities determine the columns; samples then only determine unknown types.
         self._closed = False
@@ -185,10 +184,6 @@ class _Columns:
         if types.known(value.type) and not self._columns:
             self._merge(page_rows.located(value.with_name(VALUE_COLUMN), page_rows.VALUE))
             self._closed = True
-
-    def declare(self, requested: pa.Schema) -> None:
-        """Adds the requested types."""
-        self._declared = {field.name: field for field in requested}
 
     def observe(self, page: Page, subject: str) -> None:
         """Adds the types of sampled rows."""

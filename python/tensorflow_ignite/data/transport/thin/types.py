@@ -12,48 +12,7 @@ from typing import Protocol
 import pyarrow as pa
 import pyarrow.types as types
 
-from tensorflow_ignite.data.transport.thin.binary_format import (
-    BINARY_ENUM,
-    BOOL,
-    BYTE,
-    BYTES,
-    CHAR,
-    COLLECTION,
-    DATE,
-    DATES,
-    DECIMAL,
-    DECIMALS,
-    DOUBLE,
-    ELEMENTS,
-    ENUM,
-    ENUMS,
-    FLOAT,
-    HANDLE,
-    INT,
-    LONG,
-    MAP,
-    NULL,
-    NUMBER_ARRAYS,
-    OBJECT,
-    OBJECTS,
-    SERIALIZED,
-    SHORT,
-    STRING,
-    STRINGS,
-    TIME,
-    TIMES,
-    TIMESTAMP,
-    TIMESTAMPS,
-    UUID,
-    UUIDS,
-    WRAPPED,
-    MalformedDataError,
-    fields,
-    int_at,
-    is_sql_date,
-    positions,
-    unwrap,
-)
+from tensorflow_ignite.data.transport.thin import binary_format
 from tensorflow_ignite.data.transport.thin.connection import BinaryType
 
 TYPE_KEY = b"tensorflow-ignite.type"
@@ -90,55 +49,58 @@ def _listed(item: pa.Field) -> pa.Field:
 
 
 _SCALARS = {
-    BYTE: marked("", pa.int8()),
-    SHORT: marked("", pa.int16()),
-    INT: marked("", pa.int32()),
-    LONG: marked("", pa.int64()),
-    FLOAT: marked("", pa.float32()),
-    DOUBLE: marked("", pa.float64()),
-    CHAR: marked("", pa.uint16()),
-    BOOL: marked("", pa.bool_()),
-    STRING: marked("", pa.utf8()),
-    UUID: marked("", pa.utf8(), "uuid"),
-    DATE: marked("", pa.timestamp("ms", "UTC")),
-    DECIMAL: marked("", pa.utf8(), "decimal"),
-    TIMESTAMP: marked("", pa.timestamp("ns", "UTC")),
-    TIME: marked("", pa.time32("ms")),
-    ENUM: marked("", pa.int32(), "enum"),
+    binary_format.BYTE: marked("", pa.int8()),
+    binary_format.SHORT: marked("", pa.int16()),
+    binary_format.INT: marked("", pa.int32()),
+    binary_format.LONG: marked("", pa.int64()),
+    binary_format.FLOAT: marked("", pa.float32()),
+    binary_format.DOUBLE: marked("", pa.float64()),
+    binary_format.CHAR: marked("", pa.uint16()),
+    binary_format.BOOL: marked("", pa.bool_()),
+    binary_format.STRING: marked("", pa.utf8()),
+    binary_format.UUID: marked("", pa.utf8(), "uuid"),
+    binary_format.DATE: marked("", pa.timestamp("ms", "UTC")),
+    binary_format.DECIMAL: marked("", pa.utf8(), "decimal"),
+    binary_format.TIMESTAMP: marked("", pa.timestamp("ns", "UTC")),
+    binary_format.TIME: marked("", pa.time32("ms")),
+    binary_format.ENUM: marked("", pa.int32(), "enum"),
 }
 # Without Object[], collections, maps and objects, whose code does not determine the types of their elements.
 _BY_CODE = {
     **_SCALARS,
-    BINARY_ENUM: _SCALARS[ENUM],
-    BYTES: marked("", pa.binary()),
-    ENUMS: _listed(_SCALARS[ENUM]),
-    **{code: _listed(_SCALARS[code - 11]) for code in NUMBER_ARRAYS if code != BYTES},
-    **{code: _listed(_SCALARS[element]) for code, element in ELEMENTS.items()},
+    binary_format.BINARY_ENUM: _SCALARS[binary_format.ENUM],
+    binary_format.BYTES: marked("", pa.binary()),
+    binary_format.ENUMS: _listed(_SCALARS[binary_format.ENUM]),
+    **{code: _listed(_SCALARS[code - 11]) for code in binary_format.NUMBER_ARRAYS if code != binary_format.BYTES},
+    **{code: _listed(_SCALARS[element]) for code, element in binary_format.ELEMENTS.items()},
 }
 _BY_CLASS = {
-    "java.lang.Byte": BYTE,
-    "java.lang.Short": SHORT,
-    "java.lang.Integer": INT,
-    "java.lang.Long": LONG,
-    "java.lang.Float": FLOAT,
-    "java.lang.Double": DOUBLE,
-    "java.lang.Character": CHAR,
-    "java.lang.Boolean": BOOL,
-    "java.lang.String": STRING,
-    "java.util.UUID": UUID,
-    "java.util.Date": DATE,
-    "java.math.BigDecimal": DECIMAL,
-    "java.sql.Timestamp": TIMESTAMP,
-    "java.sql.Time": TIME,
-    **{name: code for code, name in enumerate(("byte", "short", "int", "long", "float", "double", "char"), BYTE)},
-    "boolean": BOOL,
-    **{f"[{letter}": code for code, letter in enumerate("BSIJFDCZ", BYTES)},
-    "[Ljava.lang.String;": STRINGS,
-    "[Ljava.util.UUID;": UUIDS,
-    "[Ljava.util.Date;": DATES,
-    "[Ljava.math.BigDecimal;": DECIMALS,
-    "[Ljava.sql.Timestamp;": TIMESTAMPS,
-    "[Ljava.sql.Time;": TIMES,
+    "java.lang.Byte": binary_format.BYTE,
+    "java.lang.Short": binary_format.SHORT,
+    "java.lang.Integer": binary_format.INT,
+    "java.lang.Long": binary_format.LONG,
+    "java.lang.Float": binary_format.FLOAT,
+    "java.lang.Double": binary_format.DOUBLE,
+    "java.lang.Character": binary_format.CHAR,
+    "java.lang.Boolean": binary_format.BOOL,
+    "java.lang.String": binary_format.STRING,
+    "java.util.UUID": binary_format.UUID,
+    "java.util.Date": binary_format.DATE,
+    "java.math.BigDecimal": binary_format.DECIMAL,
+    "java.sql.Timestamp": binary_format.TIMESTAMP,
+    "java.sql.Time": binary_format.TIME,
+    **{
+        name: code
+        for code, name in enumerate(("byte", "short", "int", "long", "float", "double", "char"), binary_format.BYTE)
+    },
+    "boolean": binary_format.BOOL,
+    **{f"[{letter}": code for code, letter in enumerate("BSIJFDCZ", binary_format.BYTES)},
+    "[Ljava.lang.String;": binary_format.STRINGS,
+    "[Ljava.util.UUID;": binary_format.UUIDS,
+    "[Ljava.util.Date;": binary_format.DATES,
+    "[Ljava.math.BigDecimal;": binary_format.DECIMALS,
+    "[Ljava.sql.Timestamp;": binary_format.TIMESTAMPS,
+    "[Ljava.sql.Time;": binary_format.TIMES,
 }
 
 
@@ -153,7 +115,7 @@ def of_class(name: str, precision: int = -1, scale: int = -1) -> pa.Field:
         return marked("", pa.date32())
     if name == "java.math.BigDecimal" and 0 < precision <= 38 and 0 <= scale <= precision:
         return marked("", pa.decimal128(precision, scale), "decimal")
-    return of_code(_BY_CLASS.get(name, OBJECT))
+    return of_code(_BY_CLASS.get(name, binary_format.OBJECT))
 
 
 def known(kind: pa.DataType) -> bool:
@@ -218,27 +180,27 @@ def of_value(data: bytearray, at: int, known_types: Types) -> pa.Field:
         MalformedDataError: If values of this type cannot be read.
     """
     code = data[at]
-    if code == HANDLE:
-        return of_value(data, at - int_at(data, at + 1), known_types)
-    if code == WRAPPED:
-        return of_value(data, unwrap(data, at), known_types)
-    if code in (ENUM, BINARY_ENUM):
-        return _enum(int_at(data, at + 1), known_types)
-    if code == ENUMS:
-        return _listed(_enum(int_at(data, at + 1), known_types))
-    if code in (OBJECTS, COLLECTION):
-        return _listed(_common(of_value(data, one, known_types) for one in positions(data, at)))
-    if code == MAP:
-        both = list(positions(data, at))
+    if code == binary_format.HANDLE:
+        return of_value(data, at - binary_format.int_at(data, at + 1), known_types)
+    if code == binary_format.WRAPPED:
+        return of_value(data, binary_format.unwrap(data, at), known_types)
+    if code in (binary_format.ENUM, binary_format.BINARY_ENUM):
+        return _enum(binary_format.int_at(data, at + 1), known_types)
+    if code == binary_format.ENUMS:
+        return _listed(_enum(binary_format.int_at(data, at + 1), known_types))
+    if code in (binary_format.OBJECTS, binary_format.COLLECTION):
+        return _listed(_common(of_value(data, one, known_types) for one in binary_format.positions(data, at)))
+    if code == binary_format.MAP:
+        both = list(binary_format.positions(data, at))
         key = _common(of_value(data, one, known_types) for one in both[::2])
         item = _common(of_value(data, one, known_types) for one in both[1::2])
         return _mapped(key, item)
-    if code == OBJECT:
+    if code == binary_format.OBJECT:
         return _object(data, at, known_types)
-    if code == SERIALIZED and is_sql_date(data, at):
+    if code == binary_format.SERIALIZED and binary_format.is_sql_date(data, at):
         return of_class("java.sql.Date")
-    if code != NULL and code not in _BY_CODE:
-        raise MalformedDataError(
+    if code != binary_format.NULL and code not in _BY_CODE:
+        raise binary_format.MalformedDataError(
             f"values of code {code} of Ignite's binary format, such as Java's own serialization makes"
         )
     return of_code(code)
@@ -260,13 +222,13 @@ def _enum(number: int, known_types: Types) -> pa.Field:
 
 
 def _object(data: bytearray, at: int, known_types: Types) -> pa.Field:
-    number = int_at(data, at + 4)
+    number = binary_format.int_at(data, at + 4)
     found = known_types(number)
     if found is None:
-        raise MalformedDataError(f"objects of type {number}, of which the cluster knows no field")
+        raise binary_format.MalformedDataError(f"objects of type {number}, of which the cluster knows no field")
     members = [of_code(code).with_name(name) for name, code in found.fields.items()]
-    for name, position in fields(data, at, found).items():
+    for name, position in binary_format.fields(data, at, found).items():
         code = found.fields[name]
-        if code in (ENUM, ENUMS) or not known(of_code(code).type):
+        if code in (binary_format.ENUM, binary_format.ENUMS) or not known(of_code(code).type):
             members.append(of_value(data, position, known_types).with_name(name))
     return marked("", pa.struct(merge_all(members)))
