@@ -15,7 +15,7 @@ from tensorflow_ignite.data.transport import choice
 from tensorflow_ignite.data.transport.flight import Endpoint
 from tensorflow_ignite.net import credentials as net_credentials
 
-# A node that has not noticed changes of the cache before can tell positions two seconds later.
+# A node that begins to record the changes of a cache knows positions two seconds later.
 WAIT_MILLIS = 10_000
 # Number of nodes that are asked at a time.
 _NODES = 32
@@ -55,7 +55,7 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
     if not endpoints:
         raise errors.DataLossError(f"cache {cache!r} has no partition that can be read. Load it again")
 
-    def told(endpoint: Endpoint) -> Mapping[int, Position]:
+    def positions_of(endpoint: Endpoint) -> Mapping[int, Position]:
         (stream,) = service_or_thin.moved_streams(
             choice.FLIGHT,
             endpoint.modified(positions=True, wait_millis=WAIT_MILLIS),
@@ -70,6 +70,6 @@ def position(cache: str, *, options: ReadOptions | None = None) -> CachePosition
         return identified.changes(stream.results).positions
 
     with ThreadPoolExecutor(min(_NODES, len(endpoints))) as threads:
-        found = {number: one for part in threads.map(told, endpoints) for number, one in part.items()}
+        found = {number: one for part in threads.map(positions_of, endpoints) for number, one in part.items()}
     name = endpoints[0].command.cache
     return CachePosition(name, tuple(found.get(number, NO_POSITION) for number in range(max(found) + 1)))
