@@ -23,7 +23,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
   bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
   jars proto diagram venv lock licences sbom release release-test docs format clean
 
-help: ## Tell what there is to make.
+help: ## List what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
 	@echo 'make test          each promise once: lint, unit and integration tests, Java and Python, in 12 minutes'
 	@echo
@@ -113,7 +113,7 @@ scale: $(INSTALLED) $(NODES) ## Run 9 nodes with 2,000 jobs that are over, 20 at
 fuzz: $(INSTALLED) $(NODES) ## Send a node 100,000 bad messages and 20,000 bad conditions; MESSAGES=n CONDITIONS=n SEED=n.
 	MESSAGES=$(or $(MESSAGES),100000) CONDITIONS=$(or $(CONDITIONS),20000) SEED=$(or $(SEED),1) $(BIN)/pytest -s tests/fuzz
 
-bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql ## Measure everything; wants a quiet machine.
+bench: bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql ## Measure everything; needs a quiet machine.
 
 # Ray has dependencies that would disagree with ours: it lives in an environment of its own.
 RAY_VENV := build/bench/ray-venv

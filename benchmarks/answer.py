@@ -26,15 +26,15 @@ def serve(passes: Mapping[str, Pass]) -> None:
     """Runs passes as they are asked for, until the input ends."""
     # What libraries print must not get between the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
-    _tell(answers, {"ready": sorted(passes)})
+    _send(answers, {"ready": sorted(passes)})
     for line in sys.stdin:
         start = time.perf_counter()
         rows, count, total = passes[line.strip()]()
         seconds = time.perf_counter() - start
-        _tell(answers, {"seconds": seconds, "rows": rows, "bytes": count, "sum": total})
+        _send(answers, {"seconds": seconds, "rows": rows, "bytes": count, "sum": total})
         _kept.clear()
 
 
-def _tell(answers, message: dict[str, object]) -> None:
+def _send(answers, message: dict[str, object]) -> None:
     answers.write(json.dumps(message) + "\n")
     answers.flush()

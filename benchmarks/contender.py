@@ -1,4 +1,4 @@
-"""A program that is measured: it has its data, waits, and runs a pass when it is told to."""
+"""A program that is measured: it has its data, waits, and runs a pass at each request."""
 
 from __future__ import annotations
 

@@ -89,23 +89,23 @@ def main() -> None:
     options = rows.parser(__doc__)
     options.add_argument("--address", required=True, help="host:port of the node")
     options.add_argument("--sweep", type=int, nargs="*", default=[], metavar="PARTITIONS")
-    told = options.parse_args()
+    args = options.parse_args()
     passes: dict[str, Pass] = {}
     for name, way in WAYS.items():
-        passes[f"{name}_1mb"] = read_large("large", told.address, way)
-        passes[f"{name}_small"] = read_small("small", told.address, way)
-        passes[f"{name}_small_graph"] = read_small_in_graph("small", told.address, way)
-    passes["loop_small"] = loop_over_zeros(told.small, in_graph=False)
-    passes["loop_small_graph"] = loop_over_zeros(told.small, in_graph=True)
-    for partitions in told.sweep:
+        passes[f"{name}_1mb"] = read_large("large", args.address, way)
+        passes[f"{name}_small"] = read_small("small", args.address, way)
+        passes[f"{name}_small_graph"] = read_small_in_graph("small", args.address, way)
+    passes["loop_small"] = loop_over_zeros(args.small, in_graph=False)
+    passes["loop_small_graph"] = loop_over_zeros(args.small, in_graph=True)
+    for partitions in args.sweep:
         for kind, read in (("1mb", read_large), ("small", read_small)):
             cache = f"sweep_{kind}_{partitions}"
-            passes[cache] = read(cache, told.address, WAYS["local"])
-    large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, told.large), axis=0)
-    pixels, labels = rows.small_rows(told.small)
-    passes["load_1mb"] = load({"data": large}, "1mb", told.address)
-    passes["load_small"] = load({"pixels": pixels, "label": labels}, "small", told.address)
-    passes["load_small_table"] = load(rows.table_rows(told.small), "small_table", told.address)
+            passes[cache] = read(cache, args.address, WAYS["local"])
+    large = np.repeat(rows.large_row()[None], min(LARGE_LOADS, args.large), axis=0)
+    pixels, labels = rows.small_rows(args.small)
+    passes["load_1mb"] = load({"data": large}, "1mb", args.address)
+    passes["load_small"] = load({"pixels": pixels, "label": labels}, "small", args.address)
+    passes["load_small_table"] = load(rows.table_rows(args.small), "small_table", args.address)
     serve(passes)
 
 

@@ -11,14 +11,14 @@ ROWS = "rows/s"
 
 @dataclass(frozen=True)
 class Goal:
-    """A figure is to be at least so many times another; never more than `at_most` is asked for."""
+    """A figure is to be at least another one times a factor; never more than `at_most` is required."""
 
     figure: str
     factor: float
     of: str
     at_most: float = float("inf")
 
-    def wanted(self, figures: Mapping[str, float]) -> float | None:
+    def required(self, figures: Mapping[str, float]) -> float | None:
         """What the figure is to reach; None when the other was not measured."""
         return min(self.factor * figures[self.of], self.at_most) if self.of in figures else None
 
@@ -121,20 +121,20 @@ def unit(figure: str) -> str:
 
 
 def verdicts(figures: Mapping[str, float], goals: Sequence[Goal] = READ_GOALS) -> list[dict[str, object]]:
-    """For each goal whose figures were measured: what was wanted, what there is, and whether that is enough."""
+    """For each goal whose figures were measured: the required figure, the measured one, and whether that is enough."""
     found: list[dict[str, object]] = []
     for goal in goals:
-        wanted = goal.wanted(figures)
-        if wanted is not None and goal.figure in figures:
+        required = goal.required(figures)
+        if required is not None and goal.figure in figures:
             has = figures[goal.figure]
             found.append(
                 {
                     "figure": goal.figure,
                     "of": goal.of,
-                    "wanted": wanted,
+                    "required": required,
                     "ratio": has / figures[goal.of],
                     "factor": goal.factor,
-                    "reached": has >= wanted,
+                    "reached": has >= required,
                 }
             )
     return found
@@ -146,12 +146,12 @@ def table(figures: Mapping[str, float], passes: Mapping[str, list[float]], goals
     for name, median in figures.items():
         low, high = min(passes[name]), max(passes[name])
         lines.append(f"{name:<22} {median:>12,.0f} {low:>12,.0f} {high:>12,.0f} {unit(name)}")
-    lines += ["", f"{'goal':<40} {'wanted':>12} {'is':>12} {'ratio':>8}"]
+    lines += ["", f"{'goal':<40} {'required':>12} {'is':>12} {'ratio':>8}"]
     for verdict in verdicts(figures, goals):
         goal = f"{verdict['figure']} >= {verdict['factor']:g} x {verdict['of']}"
         reached = "reached" if verdict["reached"] else "missed"
         is_now = figures[str(verdict["figure"])]
-        lines.append(f"{goal:<40} {verdict['wanted']:>12,.0f} {is_now:>12,.0f} {verdict['ratio']:>8.2f} {reached}")
+        lines.append(f"{goal:<40} {verdict['required']:>12,.0f} {is_now:>12,.0f} {verdict['ratio']:>8.2f} {reached}")
     return "\n".join(lines)
 
 

@@ -92,7 +92,7 @@ def reports(job: Job) -> bool:
 def measure(
     nodes: int, settle: float, count: int, seconds: float, jvm: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
-    """A cluster of so many nodes: without a job, and with one that has a worker on each of them.
+    """A cluster with this number of nodes: without a job, and with a job that has a worker on each node.
 
     Args:
         nodes: The number of nodes.

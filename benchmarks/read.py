@@ -120,7 +120,7 @@ def rate(name: str, found: Measurement) -> float:
 def measure(
     contenders: Sequence[Contender], rounds: int, large: int, small: int, tidy: Callable[[], None]
 ) -> dict[str, list[float]]:
-    """All passes of all contenders in turn, so many rounds after those that are not counted; tidies up after each."""
+    """All passes of all contenders in turn, in each round after those that are not counted; tidies up after each."""
     found: dict[str, list[float]] = {}
     # One round counts for --quick; elsewhere compilers want more than one to warm up.
     for number in range(1 - min(rounds, WARM_ROUNDS), rounds + 1):
@@ -173,46 +173,46 @@ def main() -> None:
     options.add_argument("--profile", action="store_true", help="record the node with Java Flight Recorder, node.jfr")
     options.add_argument("--ray-python", type=Path, default=RAY_PYTHON, help="interpreter that has ray[data]")
     options.add_argument("--output", type=Path, default=BUILD / "read.json")
-    told = options.parse_args()
-    ray: Path | None = told.ray_python
+    args = options.parse_args()
+    ray: Path | None = args.ray_python
     sweep: Sequence[int] = SWEEP
-    if told.quick:
-        told.large, told.small, told.rounds, ray, sweep = 40, 1_024, 1, None, (1, 16)
-    elif not told.ray_python.exists():
+    if args.quick:
+        args.large, args.small, args.rounds, ray, sweep = 40, 1_024, 1, None, (1, 16)
+    elif not args.ray_python.exists():
         raise SystemExit(
-            f"{told.ray_python} is missing. Ray Data is one of the contenders. Install it: make bench-read"
+            f"{args.ray_python} is missing. Ray Data is one of the contenders. Install it: make bench-read"
         )
-    require_memory(told.large)
-    logs = told.output.parent / "logs"
+    require_memory(args.large)
+    logs = args.output.parent / "logs"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
-    profile = told.output.parent.resolve() / "node.jfr"
-    recording = ["-XX:StartFlightRecording=settings=profile"] if told.profile else []
+    profile = args.output.parent.resolve() / "node.jfr"
+    recording = ["-XX:StartFlightRecording=settings=profile"] if args.profile else []
     with ExitStack() as ends:
         config = Path(ends.enter_context(tempfile.TemporaryDirectory()), "node.xml")
         config.write_text(caches.configuration(sweep))
         # What only shows that it works needs no second compiler.
-        jvm = [*(() if told.quick else JVM), *recording]
-        bound_jvm = [BOUND_HEAP, *(["-XX:TieredStopAtLevel=1"] if told.quick else [])]
+        jvm = [*(() if args.quick else JVM), *recording]
+        bound_jvm = [BOUND_HEAP, *(["-XX:TieredStopAtLevel=1"] if args.quick else [])]
         cluster = ends.enter_context(LocalCluster(nodes=1, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
         thin = thin_port(cluster.nodes[0].pid)
-        caches.fill(cluster.address, thin, told.large, told.small, sweep)
+        caches.fill(cluster.address, thin, args.large, args.small, sweep)
         ports = PortBlock()
         ends.callback(ports.release)
         contenders = [
             ends.enter_context(Contender(name, command, ENVIRONMENT, logs))
-            for name, command in commands(cluster, ports, told.large, told.small, sweep, ray, bound_jvm)
+            for name, command in commands(cluster, ports, args.large, args.small, sweep, ray, bound_jvm)
         ]
-        passes = measure(contenders, told.rounds, told.large, told.small, partial(caches.drop_written, thin))
-        if told.profile:
+        passes = measure(contenders, args.rounds, args.large, args.small, partial(caches.drop_written, thin))
+        if args.profile:
             # A node ends without its JVM's own last acts; what it recorded is asked for before.
             subprocess.run(["jcmd", str(cluster.nodes[0].pid), "JFR.dump", f"filename={profile}"], check=True)
-    found = report(passes, told.large, told.small)
-    told.output.write_text(json.dumps(found, indent=2) + "\n")
+    found = report(passes, args.large, args.small)
+    args.output.write_text(json.dumps(found, indent=2) + "\n")
     figures = {name: value for name, value in found.items() if isinstance(value, float)}
     print(goals.table(figures, passes))
     print(f"\npartitions, {goals.MEGABYTES} and {goals.ROWS}: " + json.dumps(found["sweep"]))
-    print(f"\nwritten to {told.output}")
+    print(f"\nwritten to {args.output}")
 
 
 if __name__ == "__main__":

@@ -54,7 +54,7 @@ UNTIMED = {"spoil", "check", "settle", "local_clean", "clean", "clean_backup", "
 
 
 def start_cluster(ends: ExitStack, folder: Path, backups: int, nodes: int, jvm: Sequence[str]) -> LocalCluster:
-    """A cluster whose files have so many backups."""
+    """A cluster whose files have this number of backups."""
     config = folder / f"backups-{backups}.xml"
     config.write_text(node_configuration(storage={"backups": backups}))
     return ends.enter_context(LocalCluster(nodes=nodes, config=config, data_region_bytes=REGION_BYTES, jvm_args=jvm))
@@ -84,7 +84,7 @@ def local_directory(given: Path) -> tuple[Path, str]:
 
 
 def measure(contenders: Sequence[Contender], rounds: int) -> dict[str, list[float]]:
-    """All passes in turn, so many rounds after those that are not counted; MB/s."""
+    """The MB/s of all passes in turn, in each round after the rounds that are not counted."""
     by_pass = {name: contender for contender in contenders for name in contender.passes}
     found: dict[str, list[float]] = {}
     for number in range(1 - min(rounds, WARM_ROUNDS), rounds + 1):
@@ -140,45 +140,45 @@ def main() -> None:
     options.add_argument("--quick", action="store_true", help="8 MB, two nodes, one round: shows that it works")
     options.add_argument("--local", type=Path, default=BUILD / "local", help="where the local checkpoint goes")
     options.add_argument("--output", type=Path, default=BUILD / "storage.json")
-    told = options.parse_args()
-    if told.quick:
-        told.bytes, told.nodes, told.rounds = 8_000_000, 2, 1
-    needed, available = COPIES * told.bytes + OTHER_BYTES, psutil.virtual_memory().available
-    if available < needed and not told.quick:
+    args = options.parse_args()
+    if args.quick:
+        args.bytes, args.nodes, args.rounds = 8_000_000, 2, 1
+    needed, available = COPIES * args.bytes + OTHER_BYTES, psutil.virtual_memory().available
+    if available < needed and not args.quick:
         raise SystemExit(
-            f"a checkpoint of {told.bytes / 1e6:.0f} MB needs about {needed / 2**30:.0f} GiB of memory, and "
+            f"a checkpoint of {args.bytes / 1e6:.0f} MB needs about {needed / 2**30:.0f} GiB of memory, and "
             f"{available / 2**30:.0f} GiB are available. It is kept many times. Choose less: --bytes=100000000"
         )
-    logs = told.output.parent / "logs" / "storage"
+    logs = args.output.parent / "logs" / "storage"
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir(parents=True)
-    local, place = local_directory(told.local)
+    local, place = local_directory(args.local)
     with ExitStack() as ends:
         ends.callback(shutil.rmtree, local, ignore_errors=True)
         folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
         # What only shows that it works needs no second compiler.
-        jvm = () if told.quick else JVM
-        plain, backup = (start_cluster(ends, folder, backups, told.nodes, jvm) for backups in (0, 1))
+        jvm = () if args.quick else JVM
+        plain, backup = (start_cluster(ends, folder, backups, args.nodes, jvm) for backups in (0, 1))
         checkpoint = [f"--local={local}", f"--plain={plain.address}", f"--backup={backup.address}"]
         ports = ["--plain", *thin_ports(plain), "--backup", *thin_ports(backup)]
         contenders = [
             ends.enter_context(
-                Contender(name, [sys.executable, str(script), f"--bytes={told.bytes}", *arguments], ENVIRONMENT, logs)
+                Contender(name, [sys.executable, str(script), f"--bytes={args.bytes}", *arguments], ENVIRONMENT, logs)
             )
             for name, script, arguments in (
                 ("storage_checkpoint", HERE / "storage_checkpoint.py", checkpoint),
                 ("pyignite_blocks", PEERS / "pyignite_blocks.py", ports),
             )
         ]
-        passes = measure(contenders, told.rounds)
+        passes = measure(contenders, args.rounds)
         memory = measure_memory(contenders[0])
-    found = report(passes, memory, told.bytes, told.nodes, place)
-    told.output.write_text(json.dumps(found, indent=2) + "\n")
+    found = report(passes, memory, args.bytes, args.nodes, place)
+    args.output.write_text(json.dumps(found, indent=2) + "\n")
     figures = {name: value for name, value in found.items() if isinstance(value, float)}
-    print(f"a checkpoint of {told.bytes / 1e6:,.0f} MB; {told.nodes} nodes; local directory {place}\n")
+    print(f"a checkpoint of {args.bytes / 1e6:,.0f} MB; {args.nodes} nodes; local directory {place}\n")
     print(goals.table(figures, passes, goals.STORAGE_GOALS))
     print("\n" + memory_table(memory))
-    print(f"\nwritten to {told.output}")
+    print(f"\nwritten to {args.output}")
 
 
 if __name__ == "__main__":

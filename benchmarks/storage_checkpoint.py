@@ -24,7 +24,7 @@ _NAME = "checkpoint/ckpt"
 
 
 class Model:
-    """Variables of so many bytes in all, with numbers that show whether all of them came back."""
+    """Variables of a total size in bytes; their numbers show whether all of them came back."""
 
     def __init__(self, count: int) -> None:
         """Makes them."""
@@ -93,7 +93,7 @@ class File:
 
 
 def timed(act: Callable[[], object], count: int) -> Pass:
-    """A pass that does something with so many bytes."""
+    """A pass that processes a number of bytes."""
 
     def one_pass() -> tuple[int, int, None]:
         act()
@@ -135,8 +135,8 @@ def main() -> None:
     options.add_argument("--local", type=Path, required=True, help="a directory")
     options.add_argument("--plain", required=True, help="host:port of a cluster without backups")
     options.add_argument("--backup", required=True, help="host:port of a cluster with one backup")
-    told = options.parse_args()
-    model = Model(told.bytes)
+    args = options.parse_args()
+    model = Model(args.bytes)
     # What a local directory still has to write to its disk would go on beside what is measured next.
     passes: dict[str, Pass] = {
         "spoil": timed(model.spoil, 0),
@@ -144,9 +144,9 @@ def main() -> None:
         "settle": timed(os.sync, 0),
     }
     places = {
-        "local_{}": str(told.local),
-        "{}": f"ignite://{told.plain}",
-        "{}_backup": f"ignite://{told.backup}",
+        "local_{}": str(args.local),
+        "{}": f"ignite://{args.plain}",
+        "{}_backup": f"ignite://{args.backup}",
     }
     for name, directory in places.items():
 
@@ -164,18 +164,18 @@ def main() -> None:
         passes[name.format("clean")] = timed(clean, 0)
         passes["memory_" + name.format("save")] = peak(save)
         passes["memory_" + name.format("restore")] = peak(restore)
-    for name, address in (("file_{}", told.plain), ("file_{}_backup", told.backup)):
+    for name, address in (("file_{}", args.plain), ("file_{}_backup", args.backup)):
         file = File(address, model.bytes)
         passes[name.format("write")] = timed(file.write, model.bytes)
         passes[name.format("read")] = timed(file.read, model.bytes)
         passes[name.format("remove")] = timed(file.remove, 0)
         passes["memory_" + name.format("write")] = peak(file.write)
         passes["memory_" + name.format("read")] = peak(file.read)
-    os.makedirs(told.local, exist_ok=True)
+    os.makedirs(args.local, exist_ok=True)
     try:
         serve(passes)
     finally:
-        shutil.rmtree(told.local, ignore_errors=True)
+        shutil.rmtree(args.local, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from answer import Pass, keep
 
 @tf.function(reduce_retracing=True)
 def touch(data: tf.Tensor) -> tf.Tensor:
-    """The sum of all bytes, eight at a time: a batch that nobody looks into costs nothing to hand over."""
+    """The sum of all bytes, eight at a time: passing a batch that nobody reads costs nothing."""
     return tf.reduce_sum(tf.bitcast(tf.reshape(data, [-1, 8]), tf.int64))
 
 

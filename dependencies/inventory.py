@@ -28,7 +28,7 @@ _NAMES = {
     "LicenseRef-JSR-107": r"jsr-000107 jcache 2\.9 public review - updated specification license",
 }
 # Packages whose metadata name no licence, or its whole text; read from the files that they bring.
-_TOLD_IN_FILES = {"namex": "Apache-2.0"}
+_STATED_IN_FILES = {"namex": "Apache-2.0"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,25 +126,25 @@ def packages() -> list[Component]:
     return found
 
 
-def spdx(told: str) -> str:
+def spdx(stated: str) -> str:
     """The SPDX name of a licence, or what it was called."""
-    told = told.strip()
-    return next((name for name, names in _NAMES.items() if re.fullmatch(names, told, re.IGNORECASE)), told)
+    stated = stated.strip()
+    return next((name for name, names in _NAMES.items() if re.fullmatch(names, stated, re.IGNORECASE)), stated)
 
 
 def _licences(name: str, metadata: importlib.metadata.PackageMetadata) -> tuple[str, ...]:
     expression = metadata.get("License-Expression")
     if expression:
         return (expression,)
-    told = (metadata.get("License") or "").strip()
+    stated = (metadata.get("License") or "").strip()
     # Some put the whole text there; what they are classified as is shorter.
-    if told and "\n" not in told and len(told) < 60:
-        return (spdx(told),)
+    if stated and "\n" not in stated and len(stated) < 60:
+        return (spdx(stated),)
     classifiers = [line.rpartition(" :: ")[2] for line in metadata.get_all("Classifier") or []]
     licences = tuple(
         spdx(line) for line in classifiers if line.endswith("License") or "License (" in line or "MPL" in line
     )
-    return licences or ((_TOLD_IN_FILES[name],) if name in _TOLD_IN_FILES else ())
+    return licences or ((_STATED_IN_FILES[name],) if name in _STATED_IN_FILES else ())
 
 
 def _needed_by(name: str) -> Iterator[str]:

@@ -59,7 +59,7 @@ def _component(component: Component) -> dict[str, Any]:
         "version": component.version,
         "scope": _SCOPES[component.scope],
         "purl": component.purl,
-        # Several files of a package: which one is installed depends on the interpreter, so they are told as properties.
+        # The interpreter decides which of several files of a package is installed, so they are listed as properties.
         **(
             {"hashes": [{"alg": "SHA-256", "content": component.sha256[0]}]}
             if len(component.sha256) == 1

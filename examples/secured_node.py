@@ -1,4 +1,4 @@
-"""A node that encrypts, asks who calls, and has rules: who may do what, and what the others are told.
+"""A node with TLS, authentication and permissions: what each caller may do, and the error that others get.
 
     python secured_node.py               # starts a node of its own on this machine; needs the program openssl
 
@@ -72,12 +72,12 @@ def make_certificate(folder: Path) -> tuple[Path, Path]:
 
 
 def attempt(who: str, what: str, call: Callable[[], object]) -> None:
-    """Prints what a call gives, or the name of its error; the error's text tells the rule and what to do."""
+    """Prints what a call returns, or the name of its error; the error's text names the rule and the remedy."""
     try:
-        told = call()
+        result = call()
     except errors.TensorFlowIgniteError as error:
-        told = type(error).__name__
-    print(f"{who}: {what}: {told}")
+        result = type(error).__name__
+    print(f"{who}: {what}: {result}")
 
 
 def main() -> None:
@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def call_as_everybody(address: str, etl: tfi.Credentials, analyst: tfi.Credentials, cafile: str) -> None:
-    """Who may does; who may not is told so."""
+    """Makes each call with the credentials of several users, also without permission."""
     trips = {"fare": np.arange(100) / 4}
     url = f"ignite://{address}/reports/fares.csv"
 

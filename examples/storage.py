@@ -18,7 +18,7 @@ ROOT = "ignite:///examples/storage"
 
 
 def main() -> None:
-    """Goes through what docs/storage.md tells."""
+    """Does what docs/storage.md describes."""
     files = fsspec.filesystem("ignite")
     if files.exists(ROOT):
         files.rm(ROOT, recursive=True)

@@ -36,7 +36,7 @@ def made_up_trips() -> pa.Table:
 
 
 def main() -> None:
-    """Goes through what docs/data.md tells."""
+    """Does what docs/data.md describes."""
     # Rows of one driver share a partition; "id" and "driver" together are the key, and both stay columns.
     loaded = tfi.load("trips", made_up_trips(), key="id", affinity="driver", if_exists="replace")
     print(f"loaded {loaded} rows")

@@ -50,7 +50,7 @@ public final class ScanBound {
   private static final String WRITTEN = "written";
   private static final int WRITTEN_ROWS = 100;
 
-  /** Copies one value; tells how many bytes of data that was. */
+  /** Copies one value; returns the number of its bytes of data. */
   private interface Copy {
     int copy(Object value, MappedByteBuffer target);
   }

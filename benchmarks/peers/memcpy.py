@@ -12,8 +12,8 @@ BLOCK_ROWS = 64
 
 def main() -> None:
     """Answers."""
-    told = rows.parser(__doc__).parse_args()
-    blocks = max(1, told.large // BLOCK_ROWS)
+    args = rows.parser(__doc__).parse_args()
+    blocks = max(1, args.large // BLOCK_ROWS)
     source = np.ones(BLOCK_ROWS * rows.LARGE_BYTES, np.uint8)
     target = np.zeros_like(source)
 

@@ -27,7 +27,7 @@ THREADS = os.cpu_count() or 1
 
 @contextmanager
 def blocks(ports: list[int], backups: int, count: int) -> Iterator[tuple[Pass, Pass]]:
-    """The passes that put and that get so many bytes in a cluster; each key has its value replaced in each round."""
+    """The passes that put and get this number of bytes in a cluster; each round replaces the value of each key."""
     with ExitStack() as ends:
         clients = [Client(timeout=60) for _ in range(THREADS)]
         for client in clients:
@@ -73,10 +73,10 @@ def main() -> None:
     options.add_argument("--bytes", type=int, required=True, help="of all blocks")
     options.add_argument("--plain", type=int, nargs="+", required=True, metavar="PORT", help="without backups")
     options.add_argument("--backup", type=int, nargs="+", required=True, metavar="PORT", help="with one backup")
-    told = options.parse_args()
+    args = options.parse_args()
     with (
-        blocks(told.plain, 0, told.bytes) as (put, get),
-        blocks(told.backup, 1, told.bytes) as (put_backup, get_backup),
+        blocks(args.plain, 0, args.bytes) as (put, get),
+        blocks(args.backup, 1, args.bytes) as (put_backup, get_backup),
     ):
         serve(
             {

@@ -69,7 +69,7 @@ def scan(client: Client, name: str, column: str, page: int, partitions: Sequence
 
 
 def put(client: Client, values: Sequence[Any], kind: str, size: int, at_once: int) -> Pass:
-    """A pass that makes a new cache and writes values of so many bytes into it."""
+    """A pass that makes a new cache and writes values of this size into it."""
     names = (f"pyignite_put_{kind}_{number}" for number in itertools.count())
 
     def one_pass() -> tuple[int, int, None]:
@@ -85,14 +85,14 @@ def main() -> None:
     """Connects, then answers."""
     options = rows.parser(__doc__)
     options.add_argument("--port", type=int, required=True, help="where the node takes thin clients")
-    told = options.parse_args()
-    large_puts = [Image(data=rows.large_row().tobytes())] * min(LARGE_PUTS, told.large)
-    pixels, labels = rows.small_rows(min(SMALL_PUTS, told.small))
+    args = options.parse_args()
+    large_puts = [Image(data=rows.large_row().tobytes())] * min(LARGE_PUTS, args.large)
+    pixels, labels = rows.small_rows(min(SMALL_PUTS, args.small))
     small_puts = [Digit(pixels=row.tobytes(), label=int(label)) for row, label in zip(pixels, labels, strict=True)]
     columns = {name: column.tolist() for name, column in rows.table_rows(len(small_puts)).items()}
     orders = [Order(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
     client = Client(timeout=60)
-    with client.connect("127.0.0.1", told.port):
+    with client.connect("127.0.0.1", args.port):
         serve(
             {
                 "pyignite_1mb": scan(client, "large", "", LARGE_PAGE, LARGE_PARTITIONS),

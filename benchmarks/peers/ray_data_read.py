@@ -22,14 +22,14 @@ SMALL_BLOCK = 6_000
 
 def main() -> None:
     """Fills the object store, then answers."""
-    told = rows.parser(__doc__).parse_args()
+    args = rows.parser(__doc__).parse_args()
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False, object_store_memory=STORE_BYTES)
     row = rows.large_row()
-    counts = [min(LARGE_BLOCK, told.large - first) for first in range(0, told.large, LARGE_BLOCK)]
+    counts = [min(LARGE_BLOCK, args.large - first) for first in range(0, args.large, LARGE_BLOCK)]
     large = ray.data.from_numpy([np.stack([row] * count) for count in counts]).materialize()
-    pixels, _ = rows.small_rows(told.small)
+    pixels, _ = rows.small_rows(args.small)
     small = ray.data.from_numpy(
-        [pixels[first : first + SMALL_BLOCK] for first in range(0, told.small, SMALL_BLOCK)]
+        [pixels[first : first + SMALL_BLOCK] for first in range(0, args.small, SMALL_BLOCK)]
     ).materialize()
     del pixels
 

@@ -12,7 +12,7 @@ BUFFER_BYTES = 1 << 20
 
 
 def send(connection: socket.socket, count: int) -> None:
-    """Sends so many bytes for each byte that comes."""
+    """Sends this number of bytes for each byte that comes."""
     buffer = bytes(BUFFER_BYTES)
     while connection.recv(1):
         left = count

@@ -61,11 +61,11 @@ def small_batches(path: Path) -> tf.data.Dataset:
 
 def main() -> None:
     """Writes the files, then answers."""
-    told = rows.parser(__doc__).parse_args()
+    args = rows.parser(__doc__).parse_args()
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="tensorflow-ignite-bench-") as folder:
         large, small = Path(folder, "large"), Path(folder, "small")
-        write_large(large, told.large)
-        write_small(small, told.small)
+        write_large(large, args.large)
+        write_small(small, args.small)
         large_read, small_read = large_batches(large), small_batches(small)
         serve(
             {

@@ -22,12 +22,13 @@ class Strategy(Value):
     """Which tasks run the script, and which roles the job has. Each kind has a subclass with its options.
 
     Attributes:
-        kind: The kind of the job, see `tensorflow_ignite.kinds`.
-        servers: Number of parameter servers of a parameter-server job; 0 means 1.
-        server_nodes: Attributes of Ignite nodes (``userAttributes``) with their values: parameter servers run on the
-            nodes that have all of them; empty: on the nodes of the workers.
-        roles: Further tasks of a custom job that run the script too, and read no partitions: their roles, as in
-            TF_CONFIG, with their numbers.
+        kind: The kind of the job, by default multi-worker-mirrored; see `tensorflow_ignite.kinds`.
+        servers: Number of parameter servers, by default 1. 0 means 1.
+        server_nodes: Attributes of the nodes that run parameter servers; by default the workers' nodes run them. They
+            are names and values of ``userAttributes`` of Ignite nodes. Parameter servers run on the nodes that have all
+            of them.
+        roles: Further tasks that run the script: the number of tasks of each role, by its name in TF_CONFIG. Only a
+            custom job has them; they read no partitions.
         chief: TF_CONFIG calls the first worker the chief, for scripts that need a chief.
     """
 
@@ -107,14 +108,15 @@ class Workers(Value):
     """The tasks that read the partitions of the cache.
 
     Attributes:
-        per_node: Workers that share the partitions of one node, up to 64; 0 means 1. A node with fewer partitions has
-            fewer workers.
-        gpus: GPUs that each worker has for itself, up to 64. Workers run on nodes with this number of GPUs; the
-            partitions of the other nodes are read over the network. The job waits in the queue until they are free. 0:
-            its tasks use no GPU.
-        nodes: Attributes of Ignite nodes (``userAttributes``) with their values. Workers run on the nodes that have all
-            of them, and read the partitions of the others over the network; empty: on the owners of partitions.
-        minimum: Smallest number of workers of an attempt; 0 means 1.
+        per_node: Number of workers that share the partitions of one node, by default 1. 0 means 1; 64 is the largest
+            number. A node with fewer partitions has fewer workers.
+        gpus: Number of GPUs that each worker has for itself, by default 0; a task sees no other GPU. 64 is the largest
+            number. Workers run on nodes with this number of GPUs, and read the partitions of the other nodes over the
+            network. The job waits in the queue until the GPUs are free.
+        nodes: Attributes of the nodes that run workers; by default the owners of the partitions run them. They are
+            names and values of ``userAttributes`` of Ignite nodes. Workers run on the nodes that have all of them, and
+            read the partitions of the other nodes over the network.
+        minimum: Smallest number of workers of an attempt, by default 1. 0 means 1.
     """
 
     per_node: int = 0
@@ -125,19 +127,21 @@ class Workers(Value):
 
 @dataclass(frozen=True)
 class Restart(Value):
-    """When another attempt follows.
+    """When the job gets another attempt.
 
     Attributes:
-        max_crashes: Number of crashes that are followed by a restart, counted from 0 after a healthy time; None: 3.
-        max_restarts: Number of restarts in a row, since nodes left or data moved, in which no task does a further step
-            and no attempt runs for the healthy time; one more, and the job fails. None: 20.
-        on_join: Reaction when a node joins or partitions move while the tasks run: ``"restart"`` after a quiet time,
-            ``"ignore"``, or ``"at-checkpoint"``: restart after the next checkpoint.
-        quorum: ``"majority"``: an attempt starts, and runs, only while more than half of the job's nodes are connected,
-            or half of them with the oldest, so that at most one side of a cut network trains; see
-            `JobHandle.accept_quorum`. ``"none"``: with any number of nodes.
-        allow_data_loss: Start, and go on, with the remaining rows if partitions of a cache have lost all their copies.
-            Datasets in its tasks accept that too.
+        max_crashes: Number of crashes after which the job restarts, by default 3; the next crash fails it. The count
+            begins again at 0 after a healthy time.
+        max_restarts: Restarts in a row without progress, because nodes left or data moved, by default 20; then the job
+            fails. Progress is a further step of a task, or an attempt that runs for the healthy time.
+        on_join: What the job does when a node joins or partitions move; by default it restarts. ``"restart"``: after a
+            quiet time; ``"ignore"``: it goes on; ``"at-checkpoint"``: it restarts after the next checkpoint.
+        quorum: The share of the job's nodes that must be connected while it trains, by default a majority.
+            ``"majority"``: an attempt starts, and runs, only while more than half of the job's nodes are connected, or
+            half of them with the oldest, so that at most one side of a cut network trains; see
+            `JobHandle.accept_quorum`. ``"none"``: any number of nodes.
+        allow_data_loss: Start, and continue, with the remaining rows if partitions have lost all their copies. Its
+            tasks also read the remaining rows.
     """
 
     max_crashes: int | None = None
@@ -149,17 +153,18 @@ class Restart(Value):
 
 @dataclass(frozen=True)
 class Timeouts(Value):
-    """Longest times, in seconds; None: the service's settings.
+    """Longest times, in seconds; by default the cluster's.
 
     Attributes:
-        start: From the placement until every task runs.
-        first_step: Time that a task may neither write output nor work before its first step; then the attempt ends with
-            the cause ``stall``, which counts as a crash, and the stacks of Python's threads are in the output. 0: no
-            limit; None: 300 unless the service says otherwise. See also `tensorflow_ignite.train.busy`.
-        stall: Time that a task may take for each further step or checkpoint; as above, but 600.
-        stop_grace: Time between SIGTERM and SIGKILL when tasks are stopped, and in which all tasks save together before
-            a planned end.
-        wait: Longest wait for an assignment, after the queue.
+        start: Longest time from the placement until every task runs.
+        first_step: Longest time without output and processor time before a task's first step; 0: no limit. Then the
+            attempt ends with the cause ``stall``, which counts as a crash, and the stacks of Python's threads are in
+            the output. None: 300 unless the service says otherwise. See also `tensorflow_ignite.train.busy`.
+        stall: Longest time of a task for each further step or checkpoint; 0: no limit. Afterwards the attempt ends as
+            for ``first_step``. None: 600 unless the service says otherwise.
+        stop_grace: Time between SIGTERM and SIGKILL, and for the checkpoint before a planned end. All tasks save
+            together in this time.
+        wait: Longest wait for the rows and nodes that the job needs, after its wait in the queue.
     """
 
     start: float | None = None
@@ -171,17 +176,17 @@ class Timeouts(Value):
 
 @dataclass(frozen=True)
 class Environment(Value):
-    """The processes of the tasks.
+    """The processes of the tasks: variables, packages and the interpreter.
 
     Attributes:
-        variables: Variables that are added to the environment of every task, by their names; of the tasks of one role:
-            ``{"ps:OMP_NUM_THREADS": "1"}``.
-        requirements: A file of requirements of pip. Each node installs them once, into an environment over the
-            interpreter of the tasks; later jobs with the same requirements use it. A failed installation fails the job
-            at once. With requirements or wheels, ``timeouts.start`` is 900 unless it is given. In the specification of
-            a job: a path inside the code archive.
-        wheels: Wheels to install, which are sent with the code; then nothing comes from an index.
-        python: The interpreter of the tasks, an absolute path, the same on every node; empty: each node's own.
+        variables: Environment variables of every task; ROLE:NAME is a variable of one role's tasks. For example:
+            ``{"SEED": "7", "ps:OMP_NUM_THREADS": "1"}``.
+        requirements: A requirements file; pip installs its packages on each node, once for all jobs with equal
+            packages. They come into an environment over the interpreter of the tasks. If pip fails, the job fails at
+            once. With requirements or wheels, ``timeouts.start`` is 900 unless it is given. In the specification of a
+            job: a path inside the code archive.
+        wheels: Wheels to install, which are sent with the code; then pip uses no package index.
+        python: The interpreter of the tasks, an absolute path on every node; by default each node's own.
     """
 
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -192,14 +197,16 @@ class Environment(Value):
 
 @dataclass(frozen=True)
 class Access(Value):
-    """What the tasks may use besides the cache and the directory of the job, in a cluster that requires credentials.
+    """Further caches and directories that the tasks may use, in a cluster that requires credentials.
+
+    The tasks may always use the cache and the directory of the job.
 
     Attributes:
         caches: Further caches that the tasks may read.
         directories: Further directories of the cluster's files that the tasks may use, such as
-            ``ignite:///models/trips``; the caller needs the permission to change them.
-        allow_plaintext: Run although the cluster requires TLS: TensorFlow's connections between tasks are not
-            encrypted, so gradients and weights can be read in the network.
+            ``ignite:///models/trips``. The caller needs the permission to change them.
+        allow_plaintext: Run although the cluster requires TLS: connections between tasks of TensorFlow are not
+            encrypted. Gradients and weights can be read in the network.
     """
 
     caches: tuple[str, ...] = ()
@@ -209,13 +216,15 @@ class Access(Value):
 
 @dataclass(frozen=True)
 class Evaluator(Value):
-    """A further task that evaluates each checkpoint as it comes (`tensorflow_ignite.train.evaluate`).
+    """A further task evaluates each new checkpoint (`tensorflow_ignite.train.evaluate`).
 
     The training does not wait for it, and goes on if it fails.
 
     Attributes:
-        cache: A cache with rows for the evaluator, which the tasks may read; empty: none.
-        script: Its script inside the folder or archive; empty: the job's script, with the role ``evaluator``.
+        cache: A cache with rows for the evaluator, besides the job's cache. The tasks may read it; empty: there is
+            none.
+        script: The evaluator's script inside the folder or archive; by default the job's script. In the job's script
+            the role is ``evaluator``.
     """
 
     cache: str = ""
@@ -224,15 +233,16 @@ class Evaluator(Value):
 
 @dataclass(frozen=True)
 class Rounds(Value):
-    """Trains in rounds without an end (`tensorflow_ignite.train.rounds`).
+    """Train in rounds without an end: first on all rows, then on the rows that were put since.
 
-    The first round trains on all rows of the cache, each later round on the rows that were put since. At most one of
-    ``every`` and ``when_rows`` is given; without both, a round begins when a row has changed.
+    A script iterates over `tensorflow_ignite.train.rounds`. At most one of ``every`` and ``when_rows`` is given;
+    without both, a round begins when a row has changed.
 
     Attributes:
-        every: Seconds from the begin of a round to the begin of the next one, at least 1.
-        when_rows: Number of changes of the cache after which a round begins; 0: unset.
-        replay: The part of a round's rows that are older rows, about, from 0 to 0.99; each round replays others.
+        every: Seconds from the begin of a round to the begin of the next one. At least 1.
+        when_rows: Number of changes of the cache after which a round begins. 0: unset.
+        replay: Approximate share of older rows in a round: 0.5 is half of its rows. From 0 to 0.99; each round replays
+            other rows.
     """
 
     every: float | None = None

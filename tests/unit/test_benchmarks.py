@@ -28,11 +28,11 @@ serve({{"one": lambda: (3, 24, 7), "fails": lambda: 1 / 0}})
 
 def test_a_goal_is_a_multiple_but_no_more_than_its_cap() -> None:
     reached = {verdict["of"]: verdict for verdict in goals.verdicts({"remote_1mb": 1_100.0, "tcp": 6_000.0})}
-    assert reached["tcp"]["wanted"] == 1_000
+    assert reached["tcp"]["required"] == 1_000
     assert reached["tcp"]["reached"]
     figures = {"remote_1mb": 700.0, "tcp": 2_000.0}
     slow = goals.verdicts(figures)
-    assert slow[0]["wanted"] == 800
+    assert slow[0]["required"] == 800
     assert not slow[0]["reached"]
     assert goals.table(figures, {"tcp": [1, 2_000, 3_000], "remote_1mb": [700]}).splitlines()[-1].endswith("missed")
     assert goals.verdicts({"later_1mb": 1.0}) == []

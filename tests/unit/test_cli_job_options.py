@@ -1,6 +1,7 @@
 """Options of a job on the command line: from a job file, from flags, and from --set."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import grpc
@@ -162,14 +163,22 @@ def test_an_error_of_a_node_names_the_place_of_the_option(cli, node, script) -> 
     assert f"{script.with_name('job.yaml')} line 5: rounds is set for a job of kind mirrored." in " ".join(err.split())
 
 
-def test_every_option_has_a_sentence_and_stands_in_the_help(cli) -> None:
+def sentence(field) -> str:
+    found = field.GetOptions().Extensions[job_pb2.rule].help
+    assert re.fullmatch(r"[A-Z].+\.", found), field.full_name
+    return found[:-1]
+
+
+def test_every_option_stands_in_the_help_and_has_a_sentence_that_begins_its_docstring(cli) -> None:
     text = " ".join(cli("submit", "--help")[1].split())
     for name, group in options.GROUPS.items():
         fields = [field.name for field in dataclasses.fields(group)]
         assert f"{name} {' '.join(fields)}" in text
-        message = job_pb2.JobSpec.DESCRIPTOR.fields_by_name[name].message_type
+        described = job_pb2.JobSpec.DESCRIPTOR.fields_by_name[name]
+        docstring = " ".join(group.__doc__.replace("`", "").split())
+        assert docstring.startswith(sentence(described))
         for option in fields:
-            assert message.fields_by_name[option].GetOptions().Extensions[job_pb2.rule].help
+            assert f" {option}: {sentence(described.message_type.fields_by_name[option])}" in docstring
     assert set(options.names()) <= {
         *(field.name for field in dataclasses.fields(JobSpec)),
         *(f"{name}.{field.name}" for name, group in options.GROUPS.items() for field in dataclasses.fields(group)),

@@ -19,8 +19,8 @@ REPLACEMENTS = {
 }
 
 _WORDS = re.compile(rf"(?i)\b(?:{'|'.join(REPLACEMENTS)})\b")
-# A file's position has this name in Python and in TensorFlow; a report of the benchmarks has this field.
-_NAMES_OF_OTHERS = re.compile(r"\btell\)?\(|\.tell = tell|\[\"wanted\"\]")
+# A file's position has this name in Python and in TensorFlow.
+_NAMES_OF_OTHERS = re.compile(r"\btell\)?\(|\.tell = tell")
 # The end of a line, with what leads the next one: a comment's sign, or the quotes of a text that goes on.
 _LINE_END = re.compile(r"\s*[\"']?\s*\n\s*(?:\+ )?(?:[#/*:]+|[fr]?[\"'])?\s*")
 

@@ -31,31 +31,41 @@ def submit(
         ),
     ],
     args: Annotated[
-        list[str] | None, typer.Argument(metavar="ARGS", help="Everything after the code goes to the script untouched.")
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="Everything after the code is passed to the script unchanged."),
     ] = None,
     cache: Annotated[
         str | None,
-        option("--cache", "NAME", "The cache whose rows it trains on. Required.", autocompletion=complete_cache),
+        option(
+            "--cache",
+            "NAME",
+            "The cache whose partitions are split over the workers. Required here or in the job file.",
+            autocompletion=complete_cache,
+        ),
     ] = None,
     script: Annotated[
-        str | None, option("--script", "PATH", "The script in a folder or archive; else main.py or train.py.")
+        str | None, option("--script", "PATH", "The script inside a folder or archive; by default main.py or train.py.")
     ] = None,
-    name: Annotated[str | None, option("--name", "TEXT", "To recognize the job by; else the script's name.")] = None,
+    name: Annotated[str | None, option("--name", "TEXT", "A name for people; by default the script's name.")] = None,
     priority: Annotated[
         int | None,
-        option("--priority", "NUMBER", "From -100 to 100: each unit moves it ten minutes forward in the queue."),
+        option("--priority", "NUMBER", "From -100 to 100: each unit moves the job ten minutes forward in the queue."),
     ] = None,
     checkpoint_directory: Annotated[
         str | None,
         option(
             "--checkpoint-directory",
             "PATH",
-            "Where the script keeps checkpoints, a path or URL that every node can read; else inside the cluster.",
+            "The directory for checkpoints, a path or URL that every node reaches; by default in the cluster.",
         ),
     ] = None,
     read_rate: Annotated[
         str | None,
-        option("--read-rate", "RATE", "The most read from each node in a second: 200MB, or 50000rows."),
+        option(
+            "--read-rate",
+            "RATE",
+            "Limit of bytes or rows that all tasks together read from each node per second: 200MB, 50000rows.",
+        ),
     ] = None,
     strategy: Annotated[
         str | None,
@@ -72,7 +82,7 @@ def submit(
         option(
             "--env",
             "[ROLE:]NAME=VALUE",
-            "Set a variable in every task, or in a role's tasks; may be repeated. Same as environment.variables.",
+            "Set a variable of every task, or of one role's tasks; may be repeated. Same as environment.variables.",
             rich_help_panel=_GROUPS,
         ),
     ] = None,
@@ -81,7 +91,7 @@ def submit(
         option(
             "--requirements",
             "FILE",
-            "Packages that each node installs by pip for the job. Same as environment.requirements.",
+            "A requirements file; pip installs its packages on each node. Same as environment.requirements.",
             rich_help_panel=_GROUPS,
         ),
     ] = None,
@@ -90,7 +100,7 @@ def submit(
         option(
             "--set",
             "OPTION=VALUE",
-            "Any option of a group; may be repeated. The groups are listed above.",
+            "Any option of a group; may be repeated. The list of groups is above.",
             autocompletion=complete_setting,
             rich_help_panel=_GROUPS,
         ),
@@ -99,7 +109,7 @@ def submit(
         bool,
         typer.Option(
             "--verbose",
-            help="Print also what TensorFlow's C++ says about the machine and its graphs.",
+            help="Also print TensorFlow's C++ messages.",
             rich_help_panel=_OUTPUT,
         ),
     ] = False,
@@ -120,8 +130,8 @@ def submit(
 
     With --wait the exit code is the job's, and Ctrl-C detaches: the job goes on.
 
-    With --json the tasks' output goes to standard error, and the job to
-    standard output, when it is over (with --detach: as it is submitted).
+    With --json, the tasks' output goes to standard error. Standard output gets
+    the job at its end, or with --detach at its submission.
 
     \b
     Examples:

@@ -158,7 +158,7 @@ def exchange(name: str, number: int, value: int, pause: Callable[[float], None])
     return found
 
 
-def tell(name: str, number: int, value: int) -> None:
+def report(name: str, number: int, value: int) -> None:
     """Gives all workers the number of the first one, which calls this, and does not wait for the others.
 
     Args:

@@ -1,4 +1,4 @@
-"""The epochs that iterators of this process read, whoever iterates: a graph of TensorFlow, or Python.
+"""The epochs that iterators of this process read, whether a graph of TensorFlow iterates, or Python.
 
 The state of an iterator is a handle and the position of its next batch: the number of rows before it. A handle of zeros
 opens a reader (:mod:`open_readers`). A handle that was restored from a checkpoint, perhaps by another process, only has
@@ -322,8 +322,8 @@ def _continued(request: Request, plan: Plan, resumed: Resumed, digest: tuple[int
     if resumption is None and not (counted and digest != own.digest):
         if own.elements and not own.given[0]:
             _log.warning(
-                "%s: epoch %d is read again without its first %d batches. Whether its rows are the same cannot be "
-                'told, as for sql= and transport="thin": if rows were put or removed since, some rows of this epoch '
+                "%s: epoch %d is read again without its first %d batches. Whether its rows are the same is unknown, "
+                'as for sql= and transport="thin": if rows were put or removed since, some rows of this epoch '
                 "come twice or never. Later epochs have each row once",
                 plan.subject,
                 own.epoch,

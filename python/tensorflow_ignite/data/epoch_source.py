@@ -34,7 +34,7 @@ from tensorflow_ignite.net import credentials
 _log = logging.getLogger(__name__)
 
 
-# Of so many epochs it is known which rows were given: of the present one, and of those whose last rows wait for use.
+# The number of epochs whose given rows are known: the present one, and earlier ones whose last rows wait for use.
 _BEGUN_EPOCHS = 4
 
 

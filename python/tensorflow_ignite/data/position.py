@@ -17,7 +17,7 @@ from tensorflow_ignite.data.transport.moved_partitions import MovedPartitionStre
 from tensorflow_ignite.data.transport.service import ServiceReader
 from tensorflow_ignite.net import credentials as net_credentials
 
-# A node that has not noticed changes of the cache before can tell positions two seconds later.
+# A node that begins to record the changes of a cache knows positions two seconds later.
 WAIT_MILLIS = 10_000
 # Number of nodes that are called at a time.
 _NODES = 32

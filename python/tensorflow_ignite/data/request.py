@@ -319,8 +319,8 @@ def make_request(given: RowArguments) -> Request:
         replay=replay,
         keys=keys,
     )
-    # Identities decide the order of shuffled rows and of those of a condition, so that it is the same whoever reads.
-    # They cost time where rows are small, and outside a job most readers need no position.
+    # Identities decide the order of shuffled rows and of those of a condition, so that it is the same for
+    # every reader. They cost time where rows are small, and outside a job most readers need no position.
     needs_identities = here.in_job or window is not None or bool(where)
     request = replace(request, identified=request.is_identifiable and needs_identities)
     if since is not None and not follow and here.is_waited_for and request.partitions != ASSIGNED:

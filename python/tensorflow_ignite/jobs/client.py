@@ -131,28 +131,28 @@ class Client:
                 file, and called on every worker (or as coordinator). Nodes need the same version of Python, and the
                 packages that the function imports.
             cache: The cache whose partitions are split over the workers.
-            script: The script inside a folder or archive; None: its main.py, else its train.py.
-            args: Arguments of the script, which are texts; of a function, which are of any type.
-            name: Any text that identifies the job for people; None: the name of the script, without its suffix, or of
-                the function.
-            priority: From -100 to 100. Each unit moves the job ten minutes forward in the queue of jobs, in which it
-                waits while its nodes have no room for its tasks.
-            checkpoint_directory: Directory for checkpoints, on storage that every node shares: an absolute path, or a
-                URL of a file system that TensorFlow supports. None: the job's directory in the cluster,
-                ``ignite:///jobs/ID/checkpoints``.
-            read_rate: Limit of what all tasks of the job together read from each node per second, ``"200MB"`` or
-                ``"50000rows"``; empty: no limit of its own. With any limit, reading yields to the application's work on
-                a node, unless the cluster is configured otherwise (``rows.readRate``).
+            script: The script inside a folder or archive; by default main.py or train.py.
+            args: Arguments of the script, passed unchanged: texts. Those of a function may have any type.
+            name: A name for people; by default the script's name without its suffix, or the name of the function.
+            priority: Each unit moves the job ten minutes forward in the queue of jobs, where it waits for nodes with
+                room for its tasks. From -100 to 100.
+            checkpoint_directory: The directory for checkpoints, a path or URL that every node reaches; by default in
+                the cluster: ``ignite:///jobs/ID/checkpoints``. A path is absolute and on shared storage; TensorFlow
+                supports the file system of the URL.
+            read_rate: Limit of bytes or rows that all tasks of the job together read from each node per second:
+                ``"200MB"``, ``"50000rows"``; empty: no limit of its own. With any limit, reading yields to the
+                application's work on a node, unless the cluster is configured otherwise (``rows.readRate``).
             strategy: Which tasks run the script, and which roles the job has: ``tfi.MultiWorkerMirrored()`` if None,
                 ``tfi.ParameterServer(servers=2)``, ``tfi.Mirrored()``, ``tfi.One()``, ``tfi.CentralStorage()``,
                 ``tfi.Custom(roles={"actor": 2})``; or a kind as a text, ``"parameter-server"``.
             workers: The tasks that read the partitions of the cache: their number, GPUs and nodes.
-            restart: The conditions of another attempt.
-            timeouts: The longest times of the job's phases, in seconds.
-            environment: The processes of the tasks: variables, packages, and the interpreter.
+            restart: When the job gets another attempt.
+            timeouts: Longest times, in seconds; by default the cluster's.
+            environment: The processes of the tasks: variables, packages and the interpreter.
             access: Further caches and directories that the tasks may use, in a cluster that requires credentials.
-            evaluator: A further task evaluates each checkpoint as it comes; None: there is none.
-            rounds: Train in rounds without an end; None: the job ends with its script.
+            evaluator: A further task evaluates each new checkpoint; None: there is none.
+            rounds: Train in rounds without an end: first on all rows, then on the rows that were put since; None: the
+                job ends with its script.
             prediction: The input and the output of a job of kind ``"predict"``; see :meth:`predict`.
 
         Returns:

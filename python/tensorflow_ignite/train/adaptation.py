@@ -342,15 +342,15 @@ def _reporting(here: Task, failure: AdaptedFile, identity: _Identity, number: in
     if here.own_assignment is None or here.num_workers < 2:
         yield
         return
-    agreement.tell(_name(_BEGINS), number, identity.number)
+    agreement.report(_name(_BEGINS), number, identity.number)
     try:
         yield
     except Exception as error:
         with contextlib.suppress(TensorFlowIgniteError):
             failure.write({"kind": type(error).__name__, "text": str(error)})
-            agreement.tell(_name(), number, _FAILED)
+            agreement.report(_name(), number, _FAILED)
         raise
-    agreement.tell(_name(), number, identity.number)
+    agreement.report(_name(), number, identity.number)
 
 
 def _await_first_worker(here: Task, file: AdaptedFile, failure: AdaptedFile, identity: _Identity, number: int) -> Any:

@@ -65,9 +65,9 @@ import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 
 /**
- * Makes this node's tasks follow the job table: compares the phase of every current attempt with
+ * Makes this node's tasks follow the job table: it compares the phase of every current attempt with
  * the agent's tasks, takes the missing steps, and reports. One thread does this after every event,
- * and every second; every three seconds while no attempt is here.
+ * and every second; every three seconds while this node has no attempt.
  */
 public final class NodeRunner implements AutoCloseable {
   private static final long TICK_MS = 1_000;
@@ -78,10 +78,10 @@ public final class NodeRunner implements AutoCloseable {
 
   private static final java.time.Duration LEAVE_POLL = java.time.Duration.ofMillis(50);
 
-  /** For messages from this node to the services of jobs and back. */
+  /** Time for the messages from this node to the services of jobs and back. */
   private static final java.time.Duration LEAVE_MARGIN = java.time.Duration.ofSeconds(2);
 
-  /** Longer than the calls to the agent in a pass, and the download of a code archive. */
+  /** Longer than a pass with its calls to the agent and the download of a code archive. */
   private static final java.time.Duration PASS_LIMIT = java.time.Duration.ofMinutes(2);
 
   private final Ignite ignite;
@@ -160,14 +160,14 @@ public final class NodeRunner implements AutoCloseable {
     thread.start();
   }
 
-  /** Compares again, since the job table may have changed. */
+  /** Starts a pass, since the job table may have changed. */
   public void wake() {
     changes.release();
   }
 
   /**
    * Takes an event of the agent. Output is stored at once, on the calling thread, to keep its
-   * order. Progress alone waits for the next pass, since nothing is decided by it.
+   * order. An event with progress alone waits for the next pass, since no decision depends on it.
    */
   public void agentEvent(WatchResponse event) {
     if (event.hasLog()) {
@@ -218,8 +218,8 @@ public final class NodeRunner implements AutoCloseable {
 
   /**
    * Requests planned ends of the attempts with tasks on this node, which is being stopped. Returns
-   * when no task runs here; at the latest after the longest stop grace of these jobs, and the time
-   * that messages take.
+   * when no task runs here, at the latest after the longest stop grace of these jobs plus the time
+   * for messages.
    */
   public void leave() {
     leaving = true;
@@ -258,8 +258,9 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * Attempts of ended jobs that are not proven terminated here: no task is placed here meanwhile.
-   * Only the row of this node has them, so the quarantine ends with the node.
+   * Attempts of ended jobs without the proof that their processes have ended on this node. While
+   * there are any, no task is placed here. Only the row of this node has them, so the quarantine
+   * ends with the node.
    */
   public List<UnprovenAttempt> quarantine() {
     return attempts.values().stream()
@@ -298,9 +299,10 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   /**
-   * The failure of one job does not affect others. The tasks of a job whose row is unreadable are
-   * stopped, as if it had been removed, since no node can decide about them. A job with values of a
-   * later version does not change: its tasks continue, and no task is started or stopped.
+   * One pass over all jobs; the failure of one job does not affect others. If the row of a job is
+   * unreadable, its tasks are stopped as those of a removed job, since no node can decide about
+   * them. A job with values of a later version does not change: its tasks continue, and no task is
+   * started or stopped.
    */
   private void converge() throws InterruptedException {
     Set<String> desired = new HashSet<>();
@@ -332,7 +334,7 @@ public final class NodeRunner implements AutoCloseable {
     report(local);
   }
 
-  /** Stops the tasks of an attempt that the job table does not name any more. */
+  /** Stops the tasks of an attempt that is no longer in the job table. */
   private void end(LocalAttempt local) {
     if (local.reached != ATTEMPT_PHASE_STOP) {
       local.markUnproven();
@@ -371,7 +373,7 @@ public final class NodeRunner implements AutoCloseable {
 
   private void reserve(Job job, List<Task> tasks, LocalAttempt local) {
     AgentConnection agent = supervisor.agent().orElse(null);
-    // A placement may be older than the quarantine.
+    // The tasks may have been placed before the quarantine began.
     if (agent == null || !quarantine().isEmpty()) {
       return;
     }
@@ -427,7 +429,7 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     if (!local.token(key).digest().equals(task.getStatus().getTokenDigest())) {
-      // Every node must have the digest of the task's token in the row before the task runs.
+      // The task runs only after all nodes have the digest of its token, in the row.
       return;
     }
     try {
@@ -482,7 +484,7 @@ public final class NodeRunner implements AutoCloseable {
     }
   }
 
-  /** A request that fails here brings no files, which its caller waits for. */
+  /** Passes a request to the agent. A failure is only logged: the caller waits for files. */
   private void profile(TaskProfile request) {
     AgentConnection agent = supervisor.agent().orElse(null);
     if (agent == null) {
@@ -534,7 +536,7 @@ public final class NodeRunner implements AutoCloseable {
     sender.offer(local.report(nodeId), local.job.getServiceNodeId());
   }
 
-  /** Why the attempts with tasks on this node have to end; empty: they have not. */
+  /** Why the attempts with tasks on this node must end; empty: they continue. */
   private String endRequest() {
     boolean drained =
         nodeTable

@@ -114,12 +114,12 @@ import org.apache.ignite.Ignite;
 public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplBase {
   private static final int MIN_PREFIX = 4;
 
-  /** Of earlier attempts in an answer, which may have 64 MiB. */
+  /** Limit for the earlier attempts in an answer; an answer may have 64 MiB. */
   private static final long MAX_HISTORY_BYTES = 16 << 20;
 
   private static final int MAX_EVENTS = 500;
 
-  /** Of each message of a stream: one a second while the job reports progress. */
+  /** Limit for each message of WatchJob, which sends one a second while the job progresses. */
   private static final int MAX_WATCHED_ATTEMPTS = 20;
 
   private final Ignite ignite;
@@ -151,7 +151,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   private final Departures departures;
 
   /**
-   * @param encrypted whether any connections of the cluster are encrypted
+   * @param encrypted whether some connections of the cluster are encrypted
    */
   public NodeApiService(
       Ignite ignite,
@@ -221,7 +221,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(response, SubmitJobResponse.newBuilder().setJob(publicView(job)).build());
   }
 
-  /** So that all rules, and TensorFlow in the tasks, use the same path. */
+  /** The specification with a canonical path, for all rules and for TensorFlow in the tasks. */
   private static JobSpec withCanonicalAddress(JobSpec spec) {
     return spec.toBuilder()
         .setCheckpointDirectory(JobPaths.canonical(spec.getCheckpointDirectory()))
@@ -268,7 +268,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
             path -> guard.writeTree(FilePath.parse(path).toString(), TaskKey.getDefaultInstance()));
   }
 
-  /** The job as its service observes it, with its newest attempts before. */
+  /** The job as its service observes it, with its earlier attempts. */
   private Job view(Job job) {
     return publicView(withHistory(now(job), Integer.MAX_VALUE));
   }
@@ -278,7 +278,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     return inQueue(observed.of(row).orElse(row), queue(List.of(row)));
   }
 
-  /** The queue, if one of the jobs may wait in it. */
+  /** The queue; empty if none of the jobs may wait in it. */
   private Map<String, JobQueue.Entry> queue(Collection<Job> asked) {
     return asked.stream().anyMatch(JobQueue::mayWait) ? admission.queue(index.current()) : Map.of();
   }
@@ -290,7 +290,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         : job.toBuilder().setQueuePosition(entry.position).setWaitingFor(entry.reason).build();
   }
 
-  /** Adds attempts before the newest one, and their events, as far as an answer has room. */
+  /** Adds the newest earlier attempts with their events, up to the limits of an answer. */
   private Job withHistory(Job job, int count) {
     Job.Builder all = job.toBuilder().clearAttempts().clearEvents();
     for (EndedAttempt before : history.before(job, MAX_HISTORY_BYTES, count)) {
@@ -308,7 +308,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     return all.build();
   }
 
-  /** The job as clients get it. */
+  /** The job in the form for clients: without secrets, and with the time of its removal. */
   private Job publicView(Job job) {
     Job view = SecretRedaction.of(retention.withExpiry(job));
     return KnownValues.isOfLaterVersion(job)
@@ -330,7 +330,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     }
   }
 
-  /** Computed from the request: the same call to two nodes at once makes one job. */
+  /** An id computed from the request, so that the same call to two nodes makes one job. */
   private static String jobId(SubmitJobRequest request) {
     return MessageText.shortId(
         UUID.nameUUIDFromBytes(request.getRequestIdBytes().toByteArray()).toString());
@@ -402,8 +402,8 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   }
 
   /**
-   * A stop by force stays one when another caller stops the job without force; a stop without save
-   * ends a job that still saves, and stays one.
+   * Adds the request to earlier ones. A later stop without force does not undo force. A later stop
+   * without save ends the save of a job, and a later stop with save does not undo that.
    */
   private static Job requestStop(Job job, StopJobRequest request) {
     return job.toBuilder()
@@ -529,7 +529,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       String id, StreamObserver<WatchJobResponse> response, StreamCallThread flow)
       throws IOException, InterruptedException {
     try (JobChangeBus.Subscription subscription = changes.subscribe(id, flow::wake)) {
-      // Not the job: a thousand watchers would have a megabyte each.
+      // A hash instead of the job: a thousand watchers would keep a megabyte each.
       HashCode last = null;
       while (flow.awaitReady()) {
         HashCode before = last;
@@ -543,7 +543,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     }
   }
 
-  /** Sends a job if it differs from the last one; null: it is finished. */
+  /** Sends a job if it differs from the last one; returns its hash, or null if it is finished. */
   private HashCode sendIfChanged(
       String id, HashCode last, StreamObserver<WatchJobResponse> response) {
     Job row = jobs.get(id).orElseThrow(() -> notFound(id));
@@ -597,7 +597,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     answer(response, ListCachesResponse.newBuilder().addAllCaches(caches).build());
   }
 
-  /** This node knows its own loops, even if the loop that writes its row is silent. */
+  /** Replaces the loops in this node's row, since the loop that writes the row may be silent. */
   private Node withLoops(Node node) {
     return node.getId().equals(nodeId)
         ? node.toBuilder().clearLoops().addAllLoops(loops.faults()).build()
@@ -661,7 +661,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
       AcceptDataLossRequest request, StreamObserver<AcceptDataLossResponse> response) {
     String cache = CacheNames.resolve(ignite, request.getCache());
     if (SystemCache.isSystem(ignite, cache)) {
-      // It holds jobs and files of all users.
+      // A system cache holds jobs and files of all users.
       guard.writeTree("/", TaskKey.getDefaultInstance());
     } else {
       guard.writeCache(cache, false, false);
@@ -673,7 +673,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   /**
    * Finds a job by its id, or by a prefix of its id that fits one permitted job.
    *
-   * @param may whether the caller has the permission for a job
+   * @param may whether the caller has permission for a job
    * @param require throws if the caller lacks the permission for the found job
    */
   private Job find(String id, Predicate<Job> may, Consumer<Job> require) {

@@ -107,17 +107,17 @@ public final class NodeRuntime implements AutoCloseable {
 
   private static final long RECONCILE_MS = 1_000;
 
-  /** While there is no job, and a majority of the nodes is here. */
+  /** Pause between passes while there is no job, and the node is not in a minority. */
   private static final long IDLE_RECONCILE_MS = 3_000;
 
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
   private static final Duration PASS_LIMIT = Duration.ofMinutes(1);
   private static final long CLOSE_TIMEOUT_MS = 30_000;
 
-  /** The nodes that an agent may call when its own was killed, and with it others. */
+  /** Number of nodes that an agent may call after its own node, and perhaps others, were killed. */
   private static final int MAX_PEERS = 8;
 
-  /** For the change of this node's row, before its tasks are waited for. */
+  /** Time for the change of this node's row, before the wait for the end of its tasks. */
   private static final Duration LEAVE_MARGIN = Duration.ofSeconds(5);
 
   private final Ignite ignite;
@@ -211,14 +211,14 @@ public final class NodeRuntime implements AutoCloseable {
     return calling != null && calling.contactAllBut(caller, nodesDigest, silent);
   }
 
-  /** Answers the call of another node, see {@link JobView}. */
+  /** Answers the call of another node for jobs, see {@link JobView}. */
   public byte[][] observe(String[] jobIds, boolean summaries) {
     ObservedJobs started = observed;
     return started == null ? new byte[jobIds.length][] : started.observe(jobIds, summaries);
   }
 
   /**
-   * Answers a call of a client of Ignite, or of another node.
+   * Answers a call for predictions, by a client of Ignite or by another node.
    *
    * @throws TensorFlowIgniteException the text ends with the name of its code
    */
@@ -258,7 +258,7 @@ public final class NodeRuntime implements AutoCloseable {
             changes.drainPermits();
           });
     } catch (Throwable e) {
-      // Only the start throws: it has failed for this node, by an Error too.
+      // Only the start of the parts throws, also an Error: this node cannot run tasks.
       if (!closed) {
         failure = e.getMessage() == null ? e.toString() : e.getMessage();
         log.error("The node cannot run TensorFlow tasks [node=" + nodeId + "]", e);
@@ -463,7 +463,7 @@ public final class NodeRuntime implements AutoCloseable {
     opened(StopHook.install(ignite, this::leave));
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     if (log.isQuiet()) {
-      // Ignite's quiet mode prints nothing of the log on the console.
+      // In Ignite's quiet mode the console shows no lines of the log.
       System.out.printf(
           "[%tT] tensorflow-ignite is up: clients call this node at %s (%s).%n",
           LocalTime.now(), address, tls.isOn() ? "TLS" : "no TLS");
@@ -472,8 +472,8 @@ public final class NodeRuntime implements AutoCloseable {
   }
 
   /**
-   * Waits for the end of the tasks here. This runs on its own thread: in a cut cluster, a change of
-   * the node's row may never end, and the node must stop nevertheless.
+   * Waits for the end of the tasks on this node, for a limited time. A thread of its own changes
+   * the node's row: in a cut cluster this may never end, and the node must stop nevertheless.
    */
   private void leave() {
     Thread leaving = new Thread(this::leaveInOrder, "tensorflow-ignite-leave");
@@ -566,7 +566,7 @@ public final class NodeRuntime implements AutoCloseable {
         log);
   }
 
-  /** Whether any connections of this cluster are encrypted, those between its nodes included. */
+  /** Whether some connections of this cluster are encrypted, to clients or between nodes. */
   private boolean encrypts(NodeTls tls) {
     return tls.isOn() || ignite.configuration().getSslContextFactory() != null;
   }
@@ -596,7 +596,7 @@ public final class NodeRuntime implements AutoCloseable {
     feeds.closeIdle();
   }
 
-  /** A heartbeat must not wait for a cache, as it would while nodes leave. */
+  /** Updates the peers for heartbeats, which must not wait for a cache while nodes leave. */
   private List<String> updatePeers() {
     List<String> current =
         nodes.live().stream()
@@ -631,7 +631,7 @@ public final class NodeRuntime implements AutoCloseable {
     }
   }
 
-  /** Stops Ignite in order, on a thread of its own: the end of this service waits for our loop. */
+  /** Stops Ignite in order. On a thread of its own, since that waits for the end of our loop. */
   private void endNode(String reason) {
     ending = true;
     log.error("This node ends, and is to be started again: " + reason + " [node=" + nodeId + "]");
@@ -685,7 +685,7 @@ public final class NodeRuntime implements AutoCloseable {
         try {
           models.observe(event.getModel());
         } catch (RuntimeException e) {
-          // The reports of tasks come by the same stream.
+          // An error would end the stream, which also has the reports of tasks.
           log.error("A report on a model process cannot be used", e);
         }
       } else {

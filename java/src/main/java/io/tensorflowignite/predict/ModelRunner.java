@@ -46,30 +46,30 @@ import org.apache.ignite.Ignite;
 /**
  * Makes this node's model processes follow the table of deployments, and reports their states. One
  * thread does this after every change, and every second; every three seconds while nothing is
- * deployed. On the oldest node it also takes the deployments from version to version.
+ * deployed. On the oldest node the thread also switches deployments to their next version.
  */
 public final class ModelRunner implements AutoCloseable {
   private static final long TICK_MS = 1_000;
   private static final long IDLE_TICK_MS = 3_000;
   private static final Duration ERROR_PAUSE = Duration.ofSeconds(1);
 
-  /** Longer than the copy of a large file, and the end of a process. */
+  /** Longer than a pass with the copy of a large file and the end of a process. */
   private static final Duration PASS_LIMIT = Duration.ofMinutes(2);
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(10);
 
-  /** For requests in the process of a version that is not to be served any more. */
+  /** Longest wait for the requests in the process of a version that is no longer served. */
   private static final Duration LONGEST_DRAIN = Duration.ofSeconds(30);
 
-  /** Between attempts to copy the files of a version. */
+  /** Pause between attempts to copy the files of a version. */
   private static final Duration COPY_PAUSE = Duration.ofSeconds(5);
 
-  /** For the load of a version and its first calls. As long as a client waits for a deployment. */
+  /** Limit for the load of a version and its first calls; a client waits for as long. */
   private static final int LOAD_LIMIT_MINUTES = 10;
 
   private static final int THREADS = 2;
 
-  /** Has Unix sockets. */
+  /** The first Java with Unix sockets. */
   private static final int FIRST_JAVA = 16;
 
   private static final class Local {
@@ -107,10 +107,10 @@ public final class ModelRunner implements AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * @param agentDirectory the agent's directory, which exists while an agent runs
+   * @param agentDirectory the agent's directory; it exists while an agent runs
    * @param inheritedEnvironment further variables that model processes inherit
-   * @param nice the priority of model processes, the same as of tasks
-   * @param metrics gets the requests, batches and processes of this node
+   * @param nice the nice value of model processes, equal to that of tasks
+   * @param metrics counts the requests, batches and processes of this node
    */
   public ModelRunner(
       Ignite ignite,
@@ -165,7 +165,7 @@ public final class ModelRunner implements AutoCloseable {
     return deployments;
   }
 
-  /** Compares again, since a table or the nodes may have changed. */
+  /** Starts a pass, since a table or the nodes may have changed. */
   public void wake() {
     changes.release();
   }
@@ -226,7 +226,7 @@ public final class ModelRunner implements AutoCloseable {
     if (changes.tryAcquire(idle ? IDLE_TICK_MS : TICK_MS, TimeUnit.MILLISECONDS)) {
       changes.drainPermits();
     }
-    // With a part of the tables, a node would load other nodes' models, and end its own.
+    // With parts of the tables alone, it would load models of other nodes, and end its own.
     if (nodes.isWhole() && deployments.isWhole() && states.isWhole()) {
       follow();
     }
@@ -252,7 +252,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     desired.forEach(
         (key, row) -> locals.computeIfAbsent(key, added -> new Local(served(added, row), row)));
-    // Before a copy of files, which may take long: a caller of undeploy waits for these states.
+    // Before copies of files, which may take long: a caller of undeploy waits for these states.
     loop.part("states of models", this::publish);
     for (Map.Entry<ModelKey, ModelDeployment> one : desired.entrySet()) {
       loop.part(text(one.getKey()), () -> serve(one.getKey(), one.getValue()));
@@ -263,7 +263,7 @@ public final class ModelRunner implements AutoCloseable {
       }
     }
     if (!live.isEmpty() && live.get(0).getId().equals(nodeId)) {
-      // This pass may have ended processes that it knew as serving.
+      // This pass may have ended processes whose published state is still "serving".
       loop.part("states of models", this::publish);
       Map<String, List<ModelStatus>> now = states.all();
       for (ModelDeployment row : rows) {
@@ -289,7 +289,7 @@ public final class ModelRunner implements AutoCloseable {
     if (hasChanged(row)) {
       return;
     }
-    // While its agent ends a process, no report of it is to come: another one is started then.
+    // No further report comes of a process that its agent ends; then another one is started.
     if (local.isEnding || Rollover.isOutdated(key.getNumber(), local.row, row)) {
       end(key, local);
       return;
@@ -300,7 +300,7 @@ public final class ModelRunner implements AutoCloseable {
     }
     boolean pauses =
         local.hasFailedCopy && System.nanoTime() - local.copyFailedAt < COPY_PAUSE.toNanos();
-    // An agent removes all files of its directory at its start.
+    // Only when the agent is ready: at its start it removes all files of its directory.
     if (local.isStarted || pauses || !processes.isReady()) {
       return;
     }
@@ -313,7 +313,7 @@ public final class ModelRunner implements AutoCloseable {
       if (hasChanged(row)) {
         return;
       }
-      // Before the start, since reports may come at once; the end of the agent sets it to false.
+      // Before the start, since reports may come at once. The end of the agent sets it to false.
       local.isStarted = true;
       boolean started =
           processes.start(
@@ -345,7 +345,7 @@ public final class ModelRunner implements AutoCloseable {
     }
   }
 
-  /** Whether the row has changed while other files were copied: the next pass applies it. */
+  /** Whether the row has changed during a copy of files; then the next pass applies the change. */
   private boolean hasChanged(ModelDeployment row) {
     return deployments.get(row.getName()).filter(row::equals).isEmpty();
   }
@@ -402,7 +402,8 @@ public final class ModelRunner implements AutoCloseable {
   }
 
   /**
-   * A process that is to end counts for no deployment meanwhile, whether it serves or has failed.
+   * The published state of a process. A process that is about to end counts for no deployment,
+   * whether it serves or has failed.
    */
   private static ModelStatus published(Local local) {
     ModelStatus status = local.model.status();
@@ -416,7 +417,7 @@ public final class ModelRunner implements AutoCloseable {
         .ifPresent(
             next -> {
               if (next.getCurrent() != row.getCurrent()) {
-                // First: a caller that reads the new version finds it by the label.
+                // Before the row: a caller that reads the new version there finds it by the label.
                 files.label(row.getName(), next.getCurrent());
               }
               deployments.change(row.getName(), stored -> stored.equals(row) ? next : stored);

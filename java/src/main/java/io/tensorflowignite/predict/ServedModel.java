@@ -37,7 +37,7 @@ import java.util.stream.Collectors;
 
 /**
  * One version of a model on this node: the requests that wait for its process, and the batches in
- * it. A process that ends fails the requests in it and no others: those that wait get the next
+ * the process. If a process ends, only the requests in it fail; the waiting ones get the next
  * process, or reach their deadline.
  */
 final class ServedModel {
@@ -45,7 +45,7 @@ final class ServedModel {
   static final int WAITING_ROWS = 4096;
   static final long BATCH_BYTES = 64L << 20;
 
-  /** The requests that wait for one model take at most this part of the heap. */
+  /** The requests that wait for one model take at most 1/16 of the heap. */
   static final int HEAP_DIVISOR = 16;
 
   static final long DELAY_NANOS = TimeUnit.MILLISECONDS.toNanos(2);
@@ -53,7 +53,7 @@ final class ServedModel {
   /** The process decodes one batch while it computes another one. */
   private static final int BATCHES_IN_PROCESS = 2;
 
-  /** After this time without an answer to a ping a process is at fault. */
+  /** A process that does not answer a ping for this time has failed. */
   static final long STALL_S = 30;
 
   /** Longer than an agent takes to report the end of a process. */
@@ -89,7 +89,7 @@ final class ServedModel {
 
   /**
    * @param sent gets the rows of each batch
-   * @param restart ends a process that is at fault, for a reason
+   * @param restart ends a process that has failed; gets the reason
    */
   ServedModel(
       ModelKey key,
@@ -126,7 +126,7 @@ final class ServedModel {
     return !retired && channel != null;
   }
 
-  /** Takes a report on the process. */
+  /** Takes a report of the process's state. */
   void observe(ModelStatus observed) {
     ManagedChannel ended = null;
     synchronized (this) {
@@ -150,7 +150,7 @@ final class ServedModel {
   /**
    * Adds a request; its result is a response or a {@link TensorFlowIgniteException}.
    *
-   * @param deadline a moment of {@link System#nanoTime}
+   * @param deadline a time of {@link System#nanoTime}
    * @return empty: this version is not served here any more
    */
   Optional<CompletableFuture<PredictResponse>> submit(PredictRequest request, long deadline) {
@@ -181,12 +181,12 @@ final class ServedModel {
     return Optional.of(call.result);
   }
 
-  /** Takes no requests any more; those that it has are answered. */
+  /** Accepts no further requests; the accepted ones are answered. */
   synchronized void retire() {
     retired = true;
   }
 
-  /** Serves again: a version that is retired may be deployed anew. */
+  /** Accepts requests again, for a retired version that is deployed anew. */
   synchronized void restore() {
     retired = false;
   }
@@ -267,8 +267,8 @@ final class ServedModel {
   }
 
   /**
-   * Sends a batch outside the context of the call that this thread answers: the end and the
-   * deadline of this call must not end the other requests of the batch.
+   * Sends a batch outside the gRPC context of this thread. In its context, the end and the deadline
+   * of one call would end the other requests of the batch.
    */
   private void send(ManagedChannel to, List<Call> batch) {
     Context.ROOT.run(() -> sendInRoot(to, batch));
@@ -317,8 +317,8 @@ final class ServedModel {
   }
 
   /**
-   * Sends nothing more to a process that has ended, which its agent notices later: other requests
-   * wait, or go to other nodes.
+   * Sends nothing more to a process that has ended; the agent's report comes later. Until then,
+   * requests wait or go to other nodes.
    */
   private void lost(ManagedChannel to) {
     synchronized (this) {
@@ -335,7 +335,7 @@ final class ServedModel {
     }
   }
 
-  /** If the connection alone was lost, the process has stayed the same. */
+  /** Connects again to a process that still serves: only the connection was lost. */
   private void reopen() {
     synchronized (this) {
       if (isClosed || channel != null || status.getState() != MODEL_STATE_SERVING) {
@@ -346,7 +346,7 @@ final class ServedModel {
     pump();
   }
 
-  /** A process that has not answered in time may be slow, or wait forever. */
+  /** Finds out whether a process that has not answered in time is slow, or has failed. */
   private void ping(ManagedChannel to) {
     synchronized (this) {
       if (isPinged) {

@@ -22,23 +22,23 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Limits the memory of the responses that wait for their receivers, of all calls together: gRPC
- * keeps a message until its receiver takes it.
+ * Limits the memory of all responses that wait for their receivers: gRPC keeps a message until its
+ * receiver takes it.
  *
- * <p>A call that sends blocks of files requests memory first ({@link OpenCall#admit}), and waits
- * without a thread while there is none. The call whose connection has the least memory goes first,
- * and a connection may have at most the memory that is left to the others. Other responses are
- * counted when they are sent. While there is no memory, the calls that have waited longest for
- * their receivers are reset, first on the connection with the most memory. So a caller who does not
- * read delays others by at most 1 s.
+ * <p>A call that sends blocks of files requests memory first ({@link OpenCall#admit}). While there
+ * is no memory, it waits without a thread. The call whose connection has the least memory gets
+ * memory first, and a connection may have at most as much memory as is left for the others. Other
+ * responses are counted when they are sent. While there is no memory, the calls that have waited
+ * longest for their receivers are reset, first on the connection with the most memory. So a caller
+ * that does not read delays others by at most 1 s.
  */
 public final class ResponseMemory implements ServerInterceptor {
   private static final Context.Key<OpenCall> CURRENT = Context.key("tensorflow-ignite-response");
 
-  /** Waiting responses have at most this part of the heap. */
+  /** Waiting responses have at most 1/4 of the heap. */
   static final int HEAP_DIVISOR = 4;
 
-  /** A receiver that has taken nothing for this time loses its response to others. */
+  /** If a receiver takes nothing for this time, its call may be reset in favour of others. */
   static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private static final long LOOK_MS = 200;
@@ -48,7 +48,7 @@ public final class ResponseMemory implements ServerInterceptor {
   private final ScheduledExecutorService clock;
   private final RateLimitedLog log;
 
-  /** Calls with a response that waits, the longest first. */
+  /** Calls with a waiting response; the one that has waited longest is first. */
   private final Set<OpenCall> waiting = new LinkedHashSet<>();
 
   /** Calls that have requested memory, in the order of their requests. */
@@ -59,7 +59,7 @@ public final class ResponseMemory implements ServerInterceptor {
 
   /**
    * @param heap the largest size of the heap, in bytes
-   * @param threads run what calls do when they have got their memory
+   * @param threads run the actions of calls that have got their memory
    */
   ResponseMemory(long heap, Executor threads, ScheduledExecutorService clock, RateLimitedLog log) {
     this.limit = heap / HEAP_DIVISOR;
@@ -74,9 +74,10 @@ public final class ResponseMemory implements ServerInterceptor {
   }
 
   /**
-   * Counts objects on the heap that the current call keeps until its end, for its response.
+   * Counts the bytes of objects on the heap that the current call keeps for its response, until its
+   * end.
    *
-   * @throws TensorFlowIgniteException LIMIT_EXCEEDED: they are more than all responses may have
+   * @throws TensorFlowIgniteException LIMIT_EXCEEDED: the bytes exceed the limit of all responses
    */
   public static void keep(long bytes) {
     OpenCall call = current();
@@ -139,10 +140,10 @@ public final class ResponseMemory implements ServerInterceptor {
     private final ConnectionTracker.Connection connection;
     private final Context.CancellableContext context;
 
-    /** Memory for the message that is being made, which may be smaller. */
+    /** Reserved bytes for the message that is being built; the message may be smaller. */
     private long admitted;
 
-    /** Of messages that the receiver has not taken. */
+    /** Bytes of messages that the receiver has not taken. */
     private long sent;
 
     private long kept;
@@ -161,7 +162,8 @@ public final class ResponseMemory implements ServerInterceptor {
     }
 
     /**
-     * Reserves memory for the next message. False: the action runs later, with the memory reserved.
+     * Reserves memory for the next message. False: the action runs later, when the memory is
+     * reserved.
      */
     boolean admit(long bytes, Runnable later) {
       synchronized (ResponseMemory.this) {
@@ -181,7 +183,9 @@ public final class ResponseMemory implements ServerInterceptor {
       }
     }
 
-    /** The message is sent, and counted as such; or there is none. */
+    /**
+     * Releases the reserved memory: the message was sent and is counted, or there is no message.
+     */
     void releaseAdmitted() {
       synchronized (ResponseMemory.this) {
         add(-admitted);
@@ -206,7 +210,7 @@ public final class ResponseMemory implements ServerInterceptor {
 
     void keep(long bytes) {
       if (bytes > highest()) {
-        // Not a reset, which has no text: another attempt would not get further.
+        // An error instead of a reset, which has no text: a further call would fail again.
         throw TensorFlowIgniteException.of(
             ERROR_CODE_LIMIT_EXCEEDED,
             "The response of %s would take %,d bytes of the node's heap. All responses that wait"
@@ -279,7 +283,7 @@ public final class ResponseMemory implements ServerInterceptor {
     }
   }
 
-  /** Admits calls while there is room. */
+  /** Admits waiting calls while there is memory. */
   private void admitWaiting() {
     OpenCall next = next();
     while (next != null && (fits(next) || total == 0)) {
@@ -294,17 +298,17 @@ public final class ResponseMemory implements ServerInterceptor {
   }
 
   /**
-   * A connection may have at most the memory that is left for all others, so that connections with
-   * less memory find some: the dynamic thresholds of switches that share a buffer (Choudhury and
-   * Hahne, 1998).
+   * Whether a call may get memory. A connection may have at most as much memory as is left for all
+   * others, so that some is left for connections with less. Switches that share a buffer use the
+   * same dynamic thresholds (Choudhury and Hahne, 1998).
    */
   private boolean fits(OpenCall call) {
     return call.connection.responseBytes + call.asked <= limit - total;
   }
 
   /**
-   * The waiting call whose connection has the least memory, and among equal ones the first request;
-   * null: no call waits.
+   * The waiting call whose connection has the least memory; among equal connections the first
+   * request. Null: no call waits.
    */
   private OpenCall next() {
     OpenCall found = null;
@@ -316,7 +320,9 @@ public final class ResponseMemory implements ServerInterceptor {
     return found;
   }
 
-  /** The calls to reset after a response of any size was sent; half of the limit is for these. */
+  /**
+   * The calls to reset after a response without a reservation: these may exceed the limit by half.
+   */
   private List<OpenCall> overLimit() {
     List<OpenCall> found = new ArrayList<>();
     while (total > highest() && !waiting.isEmpty()) {
@@ -360,7 +366,7 @@ public final class ResponseMemory implements ServerInterceptor {
         && asking.connection.responseBytes + asking.asked <= stalled.connection.responseBytes;
   }
 
-  /** Of the connection with the most memory the call that waits longest; null: there is none. */
+  /** The call that waits longest on the connection with the most memory; null: there is none. */
   private OpenCall longest(long minNanos) {
     long now = System.nanoTime();
     OpenCall found = null;

@@ -24,11 +24,12 @@ import java.util.stream.Collectors;
 import org.apache.ignite.plugin.security.SecurityPermission;
 
 /**
- * Checks the permissions of the current call's caller; every method calls it first. The rules
- * decide. For a user of Ignite the security plugin must agree. For a task its job decides.
+ * Checks the permissions of the current call's caller. Every method of a service calls it first.
+ * The access rules decide; for a user of Ignite the security plugin must agree. For a task, its job
+ * decides.
  */
 public final class Guard {
-  /** The name of the service in permissions of Ignite's plugin. */
+  /** The name of the service in the permissions of Ignite's security plugin. */
   private static final String SERVICE = "tensorflow-ignite";
 
   private final AccessRules access;
@@ -43,13 +44,13 @@ public final class Guard {
 
   /**
    * @param systemCaches whether a cache is a system cache, which holds jobs or files of all users
-   * @param storage the cache whose permissions in Ignite's plugin apply to all files
+   * @param storage the cache whose permissions in Ignite's security plugin apply to all files
    */
   public static Guard of(AccessRules access, Predicate<String> systemCaches, String storage) {
     return new Guard(access, systemCaches, storage);
   }
 
-  /** For services without {@code Authentication}: every caller may do everything. */
+  /** A guard for services without {@code Authentication}: every caller may do everything. */
   public static Guard open() {
     return new Guard(null, null, null);
   }
@@ -94,7 +95,7 @@ public final class Guard {
     requireOf(job, Permission.STOP, mayStop(job));
   }
 
-  /** Permission to prove the end of a job's tasks: only the token of one of them gives it. */
+  /** Permission to prove the end of a job's tasks; only the token of such a task gives it. */
   public void proveEnd(String jobId) {
     boolean may =
         caller().principal().kind() == Principal.Kind.ANYONE
@@ -102,7 +103,7 @@ public final class Guard {
     requireOf(Job.newBuilder().setId(jobId).build(), Permission.STOP, may);
   }
 
-  /** Permission to take part in an agreement of the workers of an attempt: a task has it. */
+  /** Permission to take part in an agreement of an attempt's workers, as a given task. */
   public void agree(TaskKey task) {
     boolean may =
         caller().principal().kind() == Principal.Kind.ANYONE
@@ -159,7 +160,8 @@ public final class Guard {
   }
 
   /**
-   * Permission to learn that a directory exists, on the path to files that the caller may read.
+   * Permission to learn that a directory exists; it lies on the path to files that the caller may
+   * read.
    *
    * @return whether the caller may also read the file or directory
    */
@@ -184,7 +186,7 @@ public final class Guard {
   /**
    * Permission to change the file or directory at a path.
    *
-   * @param task the task in whose name the request makes the change; a task may only name itself
+   * @param task the task for which the request makes the change; a task may name only itself
    */
   public void writeFile(String path, TaskKey task) {
     Caller caller = caller();
@@ -217,21 +219,21 @@ public final class Guard {
   }
 
   /**
-   * Permission to read blocks of an extent. A call names only the extent, since a search for its
-   * path in the whole tree for each block would cost too much. So knowledge of the extent's id
-   * grants access: it has 122 random bits of a secure generator, and only callers with permission
-   * for the file get it. The caller must also have permission for some files.
+   * Permission to read blocks of an extent. A call names only the extent, since it would cost too
+   * much to search the tree for the extent's path for each block. So the id of the extent grants
+   * access: it has 122 random bits of a secure generator, and only callers with permission for the
+   * file get it. The caller must also have permission for some files.
    */
   public void readBlocks() {
     require(Permission.FILES_READ, null, CACHE_READ, storage);
   }
 
-  /** Permission to write blocks of some extent, which the messages of the call name. */
+  /** Permission to write blocks; the messages of the call name the extent. */
   public void writeBlocks() {
     require(Permission.FILES, null, CACHE_PUT, storage);
   }
 
-  /** Permission to list all blocks with their extents' ids: for callers that may read all files. */
+  /** Permission to list all blocks with the ids of their extents: the one to read all files. */
   public void checkBlocks() {
     readFile("/");
     requireBelow(Permission.FILES_READ, "/");
@@ -242,7 +244,7 @@ public final class Guard {
     require(Permission.PREDICT, model, SERVICE_INVOKE, SERVICE);
   }
 
-  /** Permission to change which versions of a model are served. */
+  /** Permission to deploy and undeploy versions of a model. */
   public void deploy(String model) {
     require(Permission.DEPLOY, model, SERVICE_DEPLOY, SERVICE);
   }
@@ -285,7 +287,7 @@ public final class Guard {
     caller.markAuthorized();
   }
 
-  /** For callers that have the permission for the directory itself. */
+  /** Requires a permission for all files below a directory, besides the one for the directory. */
   private void requireBelow(Permission permission, String directory) {
     Caller caller = caller();
     boolean may =

@@ -21,7 +21,7 @@ public final class LocalFeed implements AutoCloseable {
 
   /**
    * Calls the listener with the key of each row that was put or removed. Ignite calls it during the
-   * commit, while the row is locked: a listener must not use caches, or it waits for ever.
+   * commit, while the row is locked: a listener that uses a cache waits without end.
    */
   static LocalFeed open(IgniteCache<Object, Object> cache, Consumer<Object> listener) {
     ContinuousQuery<Object, Object> query = new ContinuousQuery<>();

@@ -60,7 +60,7 @@ public final class RowIdentity {
         name, ColumnTypes.ofAnyName(Long.class.getName()), Long.class.getName(), () -> field);
   }
 
-  /** Sets the partition of the rows that follow; without it, their keys tell it. */
+  /** Sets the partition of the following rows; without this call, each key determines it. */
   public void partition(int number) {
     partition = number;
   }

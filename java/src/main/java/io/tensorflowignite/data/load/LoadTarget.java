@@ -73,7 +73,7 @@ final class LoadTarget {
   }
 
   /**
-   * @return empty: the command is only checked
+   * @return empty if the command is only to be checked
    */
   static Optional<LoadTarget> prepare(
       Ignite ignite, SchemaResolver schemas, SchemaStore store, LoadPlan plan) {
@@ -106,7 +106,7 @@ final class LoadTarget {
         () -> existing(ignite, schemas, store, plan, like, keyFields, caches.binary(plan.cache())));
   }
 
-  /** A system cache's name may have no reserved prefix: the user configures the storage's names. */
+  /** Refuses system caches. Prefixes do not identify them: users configure the storage's names. */
   private static void requireUserCache(Ignite ignite, String cache) {
     if (!SystemCache.userCaches(ignite).contains(cache)) {
       throw TensorFlowIgniteException.of(
@@ -141,8 +141,8 @@ final class LoadTarget {
   }
 
   /**
-   * Whether this load has created the cache for itself. Other loads may write into a cache that is
-   * created beside another one at the same time.
+   * Whether this load has created the cache for itself alone. Other loads may write at the same
+   * time into a cache that is co-located with another one.
    */
   boolean isNew() {
     return isNew;
@@ -170,7 +170,7 @@ final class LoadTarget {
     }
   }
 
-  /** Empty: another load has created the cache meanwhile. */
+  /** Creates the cache; empty: another load has created it in the meantime. */
   private static Optional<LoadTarget> create(
       Ignite ignite,
       SchemaStore store,
@@ -267,7 +267,7 @@ final class LoadTarget {
     }
   }
 
-  /** SQL's name of the keys of a cache; empty: it has none but _key. */
+  /** The SQL name of the keys of a cache; empty: SQL has only _key. */
   @SuppressWarnings("unchecked")
   private static Optional<String> keyName(IgniteCache<Object, Object> cache) {
     return cache.getConfiguration(CacheConfiguration.class).getQueryEntities().stream()
@@ -277,8 +277,8 @@ final class LoadTarget {
   }
 
   /**
-   * @param stored the schema of the load that has created the cache: columns that SQL has added
-   *     since may be missing, and are null then
+   * @param stored the schema of the load that has created the cache. Columns that SQL has added
+   *     since may be missing in the rows; then they are null
    */
   private static void requireSame(
       CacheSchema schema, LoadPlan plan, Optional<String> keyName, Optional<Schema> stored) {
@@ -292,8 +292,8 @@ final class LoadTarget {
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
         .filter(column -> given.contains(column.name()) || !mayBeMissing.contains(column.name()))
-        // A load that creates a cache stores its schema afterwards. Until then the cache has SQL's
-        // columns, and one of them is the key.
+        // A load stores the schema of a new cache after it has created the cache. Until then the
+        // columns are those of SQL, and the key is one of them.
         .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
         .forEach(column -> ofCache.add(describe(schema, column)));
     // The fields of key objects are columns, too.
@@ -326,8 +326,8 @@ final class LoadTarget {
   }
 
   /**
-   * A column as text. Columns are equal if their stored Arrow types are, or, if no Arrow schema is
-   * stored, their classes in Ignite.
+   * A column as text. Two columns are equal if their Arrow types are equal; without a stored Arrow
+   * schema, if their classes in Ignite are equal.
    */
   private static String describe(CacheSchema schema, Field field, ColumnType type) {
     return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName());
@@ -375,7 +375,7 @@ final class LoadTarget {
   /** The name of the key in SQL, if keys are no objects; empty: SQL has only _key. */
   private static Optional<String> keyName(LoadPlan plan, Optional<CoLocation> like) {
     if (like.isPresent()) {
-      // A column of the rows may have that name.
+      // A column of the rows may already have this name.
       return like.get()
           .keyName()
           .filter(
@@ -387,8 +387,9 @@ final class LoadTarget {
   }
 
   /**
-   * The cache's name in camel case, with a number if the cluster has a type of that name with other
-   * fields, or of that name in other cases: binary types outlive their caches.
+   * The cache's name in camel case. It gets a number if the cluster already has a type of this name
+   * with other fields, or a type whose name differs only in upper and lower case: binary types
+   * outlive their caches.
    */
   private static String newTypeName(Ignite ignite, LoadPlan plan) {
     StringBuilder name = new StringBuilder();
@@ -424,7 +425,7 @@ final class LoadTarget {
     if (type != null
         && !type.typeName().equals(typeName)
         && type.typeName().equalsIgnoreCase(typeName)) {
-      // Ignite knows a type by the hash of its name in lower case, and has one name for each.
+      // Ignite identifies a type by the hash of its name in lower case, and keeps one name for it.
       return false;
     }
     for (Field field : fields) {

@@ -34,7 +34,7 @@ public final class NodeZones {
 
   private NodeZones() {}
 
-  /** Tells the other nodes the time zone of this one, before it joins. */
+  /** Announces this node's time zone to the other nodes, before the node joins. */
   public static void announce(Ignite ignite) {
     LocalNode.addAttribute(ignite, ATTRIBUTE, TimeZone.getDefault().getID());
   }

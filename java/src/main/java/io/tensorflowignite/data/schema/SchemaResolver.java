@@ -26,9 +26,10 @@ import org.apache.ignite.binary.BinaryType;
 import org.apache.ignite.cache.QueryEntity;
 
 /**
- * Finds the columns of a cache: in the Arrow schema that a load has stored, else in its query
- * entities (SQL), else in the cluster's metadata of its values' binary types. Sampled rows give the
- * names of these types, and types that no metadata contain.
+ * Finds the columns of a cache. The first that exists decides: the Arrow schema that a load has
+ * stored, the query entities (SQL), the cluster's metadata of the binary types of the values.
+ * Sampled rows give the names of these binary types, and column types that are missing in the
+ * metadata.
  */
 public final class SchemaResolver {
   private final Ignite ignite;
@@ -40,9 +41,9 @@ public final class SchemaResolver {
   }
 
   /**
-   * The columns to read, the key first if requested, with the types in which they are sent.
+   * The columns to read, in the types in which they are sent; the key is first if it is requested.
    *
-   * @param cache kept binary
+   * @param cache the cache with binary values
    * @param names empty: all columns
    */
   public List<CacheColumn> select(
@@ -96,8 +97,9 @@ public final class SchemaResolver {
   }
 
   /**
-   * Whether a stored schema agrees with the cache's query entity: they have columns in common, all
-   * of one type. Otherwise it belongs to an earlier cache of the same name.
+   * Whether a stored schema agrees with the cache's query entity: they have common columns, and
+   * each has the same type in both. Otherwise the schema belongs to an earlier cache of the same
+   * name.
    */
   public static boolean agrees(Schema schema, List<QueryEntity> entities) {
     if (entities.size() != 1) {
@@ -121,7 +123,7 @@ public final class SchemaResolver {
   }
 
   /**
-   * A stored schema with the columns that ALTER TABLE has added since, and without removed ones.
+   * A stored schema after ALTER TABLE: with the columns that were added, without the removed ones.
    */
   public static Schema altered(Schema schema, List<QueryEntity> entities) {
     if (entities.isEmpty()) {
@@ -168,7 +170,7 @@ public final class SchemaResolver {
         cache, columns, List.of(), true, stored == null ? keyWhenNotStored : () -> stored);
   }
 
-  /** The columns, with types from sampled rows where the metadata are incomplete. */
+  /** The columns; their types come from sampled rows where the metadata have no type. */
   private static List<CacheColumn> sampled(
       IgniteCache<Object, Object> cache, List<CacheColumn> columns) {
     List<CacheColumn> incomplete = new ArrayList<>();
@@ -217,7 +219,7 @@ public final class SchemaResolver {
     if (plain && entities.size() == 1) {
       return Optional.of(ofValue(cache.getName(), entities.get(0).findValueType(), key));
     }
-    // If some values are not objects, only the rows show the columns.
+    // If some values are not objects, only rows have the columns.
     return plain || columns.isEmpty()
         ? Optional.empty()
         : Optional.of(
@@ -228,7 +230,7 @@ public final class SchemaResolver {
     columns.computeIfAbsent(column.name(), added -> new ArrayList<>()).add(column);
   }
 
-  /** One column for each name; if its types differ, the type is unknown, and rows must show it. */
+  /** One column for each name. If its types differ, the type is unknown until rows are sampled. */
   private static List<CacheColumn> union(Map<String, List<CacheColumn>> columns) {
     List<CacheColumn> union = new ArrayList<>();
     columns.forEach(
@@ -315,7 +317,7 @@ public final class SchemaResolver {
     return new CacheSchema(cache, List.of(value), List.of(), false, key);
   }
 
-  /** The fields of a binary type; none if the cluster does not know the type. */
+  /** The fields of a binary type; none if the cluster has no metadata of the type. */
   private List<CacheColumn> ofBinaryType(String typeName) {
     BinaryType type = typeName == null ? null : ignite.binary().type(typeName);
     if (type == null || type.isEnum()) {
@@ -331,7 +333,7 @@ public final class SchemaResolver {
         .collect(Collectors.toList());
   }
 
-  /** The key column: its type from the table of types, else from its fields, else from the rows. */
+  /** The key column. Its type is from the table of types, or its fields, or the rows. */
   private CacheColumn keyOfEntities(IgniteCache<Object, Object> cache, List<QueryEntity> entities) {
     QueryEntity entity = entities.isEmpty() ? null : entities.get(0);
     String typeName = entity == null ? null : entity.findKeyType();

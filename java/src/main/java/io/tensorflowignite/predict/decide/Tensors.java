@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
-/** Tensors of batches: checked, put together and cut, whole rows at a time. */
+/** Checks, concatenates and splits the tensors of batches, by whole rows. */
 public final class Tensors {
   public static final String STRING = "string";
 
@@ -42,13 +42,13 @@ public final class Tensors {
           Map.entry("complex64", 8),
           Map.entry("complex128", 16));
 
-  /** Beginnings of the names of types: a number becomes one of its kind, or of a later one. */
+  /** Prefixes of type names. A number converts to a type of its own kind, or of a later kind. */
   private static final List<String> KINDS =
       List.of("bool", "uint", "int", "float", "bfloat", "complex");
 
   private Tensors() {}
 
-  /** The signature of a model by its name; empty: its default one. */
+  /** The signature of a model by its name; the empty name is the default signature. */
   public static ModelSignature signature(ModelStatus model, String name) {
     List<ModelSignature> all = model.getSignaturesList();
     Optional<ModelSignature> found =
@@ -68,7 +68,7 @@ public final class Tensors {
    * Verifies that the inputs of a request fit a signature.
    *
    * @return the number of rows
-   * @throws TensorFlowIgniteException INVALID_REQUEST: they are not.
+   * @throws TensorFlowIgniteException INVALID_REQUEST: the inputs do not fit.
    */
   public static int verify(PredictRequest request, ModelSignature signature) {
     Map<String, Tensor> byName = new HashMap<>();
@@ -104,7 +104,9 @@ public final class Tensors {
     return (int) rows;
   }
 
-  /** Equal for requests that can be in one batch: one signature, and rows of one shape and type. */
+  /**
+   * A value that is equal for requests of one batch: same signature, same shape and type of rows.
+   */
   public static Object group(PredictRequest request) {
     List<Object> group = new ArrayList<>();
     group.add(request.getSignature());
@@ -116,7 +118,7 @@ public final class Tensors {
     return group;
   }
 
-  /** One request with the rows of all, which are of one group. */
+  /** One request with the rows of all requests, which have equal groups. */
   public static PredictRequest concatenate(List<PredictRequest> requests) {
     PredictRequest first = requests.get(0);
     if (requests.size() == 1) {
@@ -134,9 +136,9 @@ public final class Tensors {
   }
 
   /**
-   * The rows of all responses, in their order.
+   * One response with the rows of all responses, in their order.
    *
-   * @throws TensorFlowIgniteException MODEL_UNUSABLE: their outputs differ in more than their rows.
+   * @throws TensorFlowIgniteException MODEL_UNUSABLE: the outputs differ in more than their rows.
    */
   public static PredictResponse join(List<PredictResponse> responses) {
     PredictResponse first = responses.get(0);
@@ -224,12 +226,12 @@ public final class Tensors {
     return parts.stream().map(PredictResponse.Builder::build).collect(Collectors.toList());
   }
 
-  /** Bytes of an element of a type of TensorFlow; empty: strings, or a type that is not known. */
+  /** Bytes of an element of a TensorFlow type; empty for strings and unknown types. */
   public static Optional<Integer> elementBytes(String dtype) {
     return Optional.ofNullable(BYTES.get(dtype));
   }
 
-  /** Such as {@code x: float32[?, 64]}. */
+  /** A tensor's name, type and shape as text: {@code x: float32[?, 64]}. */
   public static String text(TensorSpec spec) {
     String shape =
         spec.getShapeList().stream()
@@ -268,7 +270,7 @@ public final class Tensors {
     }
   }
 
-  /** Equal for responses whose outputs differ only in the number and the values of their rows. */
+  /** Equal for responses whose outputs differ only in the number and the values of rows. */
   private static List<Tensor> rowTypes(PredictResponse response) {
     return response.getOutputsList().stream()
         .map(
@@ -291,7 +293,7 @@ public final class Tensors {
     throw new IllegalArgumentException("The requests of a batch have different inputs");
   }
 
-  /** Bytes of a row; for strings their number. */
+  /** Number of bytes of a row; for strings, number of strings. */
   private static int rowSize(Tensor tensor) {
     long elements = 1;
     for (long size : tensor.getShapeList().subList(1, tensor.getShapeCount())) {
@@ -306,7 +308,7 @@ public final class Tensors {
     return given.equals(expected) || (kind >= 0 && kind <= kind(expected));
   }
 
-  /** The place of a type in KINDS; -1: it has none. */
+  /** The index of a type in KINDS; -1: it is not there. */
   private static int kind(String dtype) {
     for (int kind = 0; kind < KINDS.size(); kind++) {
       if (dtype.startsWith(KINDS.get(kind))) {
