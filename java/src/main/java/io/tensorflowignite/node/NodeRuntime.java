@@ -117,9 +117,6 @@ public final class NodeRuntime implements AutoCloseable {
   /** The nodes that an agent may call when its own was killed, and with it others. */
   private static final int MAX_PEERS = 8;
 
-  /** For the change of this node's row, before its tasks are waited for. */
-  private static final Duration LEAVE_MARGIN = Duration.ofSeconds(5);
-
   private final Ignite ignite;
   private final IgniteLogger log;
   private final ClusterSettings settings;
@@ -460,7 +457,7 @@ public final class NodeRuntime implements AutoCloseable {
     models.start();
     opened(supervisor).start();
     opened(runner).start();
-    opened(StopHook.install(ignite, this::leave));
+    opened(StopHook.install(ignite, new OrderlyStop(ignite, log, self, runner, jobs, index)));
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     if (log.isQuiet()) {
       // Ignite's quiet mode prints nothing of the log on the console.
@@ -469,31 +466,6 @@ public final class NodeRuntime implements AutoCloseable {
           LocalTime.now(), address, tls.isOn() ? "TLS" : "no TLS");
     }
     return reconciler;
-  }
-
-  /**
-   * Waits for the end of the tasks here. This runs on its own thread: in a cut cluster, a change of
-   * the node's row may never end, and the node must stop nevertheless.
-   */
-  private void leave() {
-    Thread leaving = new Thread(this::leaveInOrder, "tensorflow-ignite-leave");
-    leaving.setDaemon(true);
-    leaving.start();
-    long limit = runner.leaveNanos() + LEAVE_MARGIN.toNanos();
-    Uninterruptibles.joinUninterruptibly(leaving, limit, TimeUnit.NANOSECONDS);
-    if (leaving.isAlive()) {
-      log.warning(
-          "The node stops although its tasks have not ended as planned [node=" + nodeId + "]");
-    }
-  }
-
-  private void leaveInOrder() {
-    try {
-      self.stopping();
-      runner.leave();
-    } catch (RuntimeException e) {
-      log.warning("The node stops without planned ends of its tasks [node=" + nodeId + "]", e);
-    }
   }
 
   private AuthenticationPolicy policy(IgniteSecurityAccess users) {
