@@ -42,7 +42,7 @@ public final class Members {
     }
     Job.Builder accepted = job.toBuilder();
     set(accepted, nodes);
-    JobActions.addEvent(
+    JobMachine.addEvent(
         accepted,
         now,
         String.format(
