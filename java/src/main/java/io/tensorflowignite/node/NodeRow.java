@@ -86,6 +86,10 @@ final class NodeRow implements AutoCloseable {
     thread.start();
   }
 
+  String id() {
+    return self.getId();
+  }
+
   String address() {
     return self.getAddress();
   }

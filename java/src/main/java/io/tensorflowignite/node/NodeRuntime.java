@@ -117,9 +117,6 @@ public final class NodeRuntime implements AutoCloseable {
   /** Number of nodes that an agent may call after its own node, and perhaps others, were killed. */
   private static final int MAX_PEERS = 8;
 
-  /** Time for the change of this node's row, before the wait for the end of its tasks. */
-  private static final Duration LEAVE_MARGIN = Duration.ofSeconds(5);
-
   private final Ignite ignite;
   private final IgniteLogger log;
   private final ClusterSettings settings;
@@ -460,7 +457,7 @@ public final class NodeRuntime implements AutoCloseable {
     models.start();
     opened(supervisor).start();
     opened(runner).start();
-    opened(StopHook.install(ignite, this::leave));
+    opened(StopHook.install(ignite, new OrderlyStop(ignite, log, self, runner, jobs, index)));
     log.info("Node API is up [address=" + address + ", tls=" + tls + ", node=" + nodeId + "]");
     if (log.isQuiet()) {
       // In Ignite's quiet mode the console shows no lines of the log.
@@ -469,31 +466,6 @@ public final class NodeRuntime implements AutoCloseable {
           LocalTime.now(), address, tls.isOn() ? "TLS" : "no TLS");
     }
     return reconciler;
-  }
-
-  /**
-   * Waits for the end of the tasks on this node, for a limited time. A thread of its own changes
-   * the node's row: in a cut cluster this may never end, and the node must stop nevertheless.
-   */
-  private void leave() {
-    Thread leaving = new Thread(this::leaveInOrder, "tensorflow-ignite-leave");
-    leaving.setDaemon(true);
-    leaving.start();
-    long limit = runner.leaveNanos() + LEAVE_MARGIN.toNanos();
-    Uninterruptibles.joinUninterruptibly(leaving, limit, TimeUnit.NANOSECONDS);
-    if (leaving.isAlive()) {
-      log.warning(
-          "The node stops although its tasks have not ended as planned [node=" + nodeId + "]");
-    }
-  }
-
-  private void leaveInOrder() {
-    try {
-      self.stopping();
-      runner.leave();
-    } catch (RuntimeException e) {
-      log.warning("The node stops without planned ends of its tasks [node=" + nodeId + "]", e);
-    }
   }
 
   private AuthenticationPolicy policy(IgniteSecurityAccess users) {

@@ -77,4 +77,10 @@ public class ClusterSimulationTest {
         LongStream.range(0, 500)
             .anyMatch(seed -> fault(seed, World.LEASES_ARE_IGNORED).contains("at once")));
   }
+
+  @Test
+  public void theSimulationFindsMembersThatAreRemovedFromMemory() {
+    World world = World.MEMBERS_ARE_REMOVED_FROM_MEMORY;
+    assertTrue(LongStream.range(0, 500).anyMatch(seed -> fault(seed, world).contains("at once")));
+  }
 }

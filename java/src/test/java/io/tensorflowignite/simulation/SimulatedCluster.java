@@ -45,7 +45,10 @@ final class SimulatedCluster {
     SOUND,
 
     /** Agents do not end tasks at the end of a lease. */
-    LEASES_ARE_IGNORED
+    LEASES_ARE_IGNORED,
+
+    /** Nodes do not leave the members of jobs; the services of jobs remove nodes that have left. */
+    MEMBERS_ARE_REMOVED_FROM_MEMORY
   }
 
   private static final int PARTITIONS = 8;
@@ -53,6 +56,10 @@ final class SimulatedCluster {
   private static final long QUIET_MS = 400_000;
   private static final long REASON_MS = 10_000;
   private static final long DETECTION_MS = 10_000;
+  private static final long LEAVE_MEMBERS_MS = 3_000;
+
+  /** A node stops within a second of a cut, leaves the members of jobs, and starts again. */
+  private static final long MOVE_MS = 1_000 + LEAVE_MEMBERS_MS + 4_000;
 
   /** A lease, and the time for what may come late. */
   private static final long LEASE_IS_OVER_MS = 8_000;
@@ -85,6 +92,7 @@ final class SimulatedCluster {
   private boolean cut;
   private boolean merging;
   private long healsAt;
+  private long cutAt;
   private int nextOrder = 1;
   private final int maxTasks;
   private int shift;
@@ -466,7 +474,8 @@ final class SimulatedCluster {
             () -> kill(host, false),
             () -> kill(host, false),
             () -> kill(host, true),
-            () -> leave(host),
+            () -> leave(host, false),
+            () -> leave(host, true),
             () -> freeze(host, simulation.between(500, 25_000)),
             () -> freeze(host, simulation.between(500, 25_000)),
             () -> freezeAgent(host, simulation.between(500, 20_000)),
@@ -526,7 +535,13 @@ final class SimulatedCluster {
     return cell.here().stream().filter(SimulatedNode::isAlive).count();
   }
 
-  private void leave(Host host) {
+  /**
+   * A node is stopped in order.
+   *
+   * @param nearCut the network is cut within a second of the end of the node, and the next node of
+   *     the host starts soon, on any side
+   */
+  private void leave(Host host, boolean nearCut) {
     SimulatedNode node = host.node;
     if (living(node.cell) < 2) {
       return;
@@ -535,23 +550,78 @@ final class SimulatedCluster {
     node.leaving = true;
     node.runner.leave();
     node.wake();
-    long end = simulation.millis() + 7_000;
-    leaveWhenIdle(host, node, end);
+    leaveWhenIdle(host, node, nearCut, simulation.millis() + 7_000);
   }
 
-  private void leaveWhenIdle(Host host, SimulatedNode node, long end) {
+  private void leaveWhenIdle(Host host, SimulatedNode node, boolean nearCut, long end) {
     node.after(
         200,
         () -> {
           if (node.runner.isActive() && simulation.millis() < end) {
-            leaveWhenIdle(host, node, end);
+            leaveWhenIdle(host, node, nearCut, end);
             return;
           }
-          node.end(true);
-          // The other side of a cut does not get this message: there, the node fails.
-          simulation.after(simulation.between(10, 300), () -> host.cell.remove(node, true));
-          restart(host, simulation.between(2_000, 20_000));
+          if (nearCut) {
+            int millis = simulation.between(11_000, 35_000);
+            simulation.after(simulation.between(0, 2_000), () -> cut(millis));
+          }
+          int pause = nearCut ? 1_000 : 1;
+          long limit = simulation.millis() + pause + LEAVE_MEMBERS_MS;
+          node.after(pause, () -> leaveMembers(host, node, nearCut, limit));
         });
+  }
+
+  /** As {@code OrderlyStop}: the node leaves the members of the jobs, and does not wait long. */
+  private void leaveMembers(Host host, SimulatedNode node, boolean nearCut, long end) {
+    boolean leaves = world != World.MEMBERS_ARE_REMOVED_FROM_MEMORY;
+    boolean blocked = node.cell == null || node.cell.isBlocked(node);
+    if (leaves && blocked && simulation.millis() < end) {
+      node.after(100, () -> leaveMembers(host, node, nearCut, end));
+      return;
+    }
+    if (leaves && !blocked) {
+      Set<String> here = Members.consistentIds(nodes(node.live()));
+      jobs.forEach(
+          job -> node.cell.update(job, row -> Members.leave(row, node.consistentId(), here)));
+    }
+    node.end(true);
+    // The other side of a cut does not get this message: there, the node fails.
+    simulation.after(simulation.between(10, 300), () -> host.cell.remove(node, true));
+    if (nearCut) {
+      simulation.after(simulation.between(500, 4_000), () -> move(host));
+      restart(host, simulation.between(1_000, 5_000));
+    } else {
+      restart(host, simulation.between(2_000, 20_000));
+    }
+  }
+
+  /** What an earlier version did: a service removes the nodes that have left in order. */
+  Job withoutDeparted(Job job, SimulatedNode service) {
+    if (world != World.MEMBERS_ARE_REMOVED_FROM_MEMORY || JobMachine.isFinal(job)) {
+      return job;
+    }
+    Set<String> here = Members.consistentIds(nodes(service.live()));
+    List<Node> staying =
+        job.getMembersList().stream()
+            .filter(
+                member ->
+                    !service.leftInOrder.contains(member.getId())
+                        || here.contains(member.getConsistentId()))
+            .collect(Collectors.toList());
+    return job.toBuilder().clearMembers().addAllMembers(staying).build();
+  }
+
+  /**
+   * The next node of the host is started on the other side of a cut that has just begun. Later, a
+   * node must not move to the other side: it would count for both sides, one after the other.
+   */
+  private void move(Host host) {
+    boolean recent = simulation.millis() - cutAt < MOVE_MS;
+    if (host.restarts && other != null && !merging && recent && simulation.chance(0.5)) {
+      host.cell = host.cell == main ? other : main;
+      host.side = 1 - host.side;
+      simulation.log("%s moves to side %d", host.node.id(), host.side);
+    }
   }
 
   private void freeze(Host host, int millis) {
@@ -605,6 +675,7 @@ final class SimulatedCluster {
       hosts.get(0).side = 1 - hosts.get(0).side;
     }
     cut = true;
+    cutAt = simulation.millis();
     healsAt = simulation.millis() + millis;
     if (millis <= DETECTION_MS) {
       simulation.log("the network is cut for %d ms, which nobody notices", millis);

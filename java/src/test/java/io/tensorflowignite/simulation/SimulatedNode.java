@@ -5,6 +5,7 @@ import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Node;
+import io.tensorflowignite.v1.NodeAvailability;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.ReportReceipt;
 import io.tensorflowignite.v1.TaskKey;
@@ -97,7 +98,9 @@ final class SimulatedNode {
   }
 
   Node node() {
-    return node;
+    return leaving
+        ? node.toBuilder().setAvailability(NodeAvailability.NODE_AVAILABILITY_STOPPING).build()
+        : node;
   }
 
   long order() {

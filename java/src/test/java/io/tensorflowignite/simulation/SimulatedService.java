@@ -169,6 +169,7 @@ final class SimulatedService {
   }
 
   private Job hostedHere(Job job) {
-    return JobMachine.isFinal(job) ? job : job.toBuilder().setServiceNodeId(node.id()).build();
+    Job hosted = cluster.withoutDeparted(job, node);
+    return JobMachine.isFinal(job) ? job : hosted.toBuilder().setServiceNodeId(node.id()).build();
   }
 }

@@ -31,8 +31,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * The limits of a job's crashes, of failures of its nodes and of restarts without progress, the
- * back-off after each failure, and failures that a retry cannot help.
+ * The counts and limits of a job's crashes, of failures of its nodes and of restarts without
+ * progress, the back-off after each failure, and failures that a retry cannot help.
  */
 final class CrashBudget {
   /** Further incarnations of an evaluator. Its failures do not fail the job. */
@@ -70,12 +70,49 @@ final class CrashBudget {
         : DEFAULT_MAX_RESTARTS;
   }
 
+  /** Counts the crash of a task. */
+  static void countCrash(Job.Builder job, Task task) {
+    job.setCrashes(job.getCrashes() + 1);
+    String exception = earlyException(job, JobMachine.attempt(job), task);
+    job.setEarlyFailures(earlyFailures(job, exception)).setEarlyException(exception);
+  }
+
+  static void countNodeFailure(Job.Builder job) {
+    job.setNodeFailures(job.getNodeFailures() + 1);
+  }
+
   /**
-   * The number of consecutive restarts without progress, after an attempt that nodes or data have
-   * ended. Progress is a step after the checkpoint from which the attempt resumed.
+   * Counts a restart without progress, after an attempt that nodes or data have ended. Progress is
+   * a step after the checkpoint from which the attempt resumed.
    */
-  static int idleRestarts(JobOrBuilder job) {
-    return progressed(job) ? 0 : job.getIdleRestarts() + 1;
+  static void countRestart(Job.Builder job) {
+    Attempt ended = JobMachine.attempt(job);
+    if (progressed(ended)) {
+      job.setIdleRestarts(0).clearIdleCauses();
+      return;
+    }
+    job.setIdleRestarts(job.getIdleRestarts() + 1);
+    CauseCount.Builder cause =
+        job.getIdleCausesBuilderList().stream()
+            .filter(known -> known.getKind() == ended.getCauseKind())
+            .findFirst()
+            .orElseGet(() -> job.addIdleCausesBuilder().setKind(ended.getCauseKind()));
+    cause.setCount(cause.getCount() + 1).setLast(ended.getCause());
+  }
+
+  /** The newest attempt has another cause than the crash or failure of a node that was counted. */
+  static void uncount(Job.Builder job) {
+    if (isCrash(job)) {
+      job.setCrashes(Math.max(0, job.getCrashes() - 1));
+      job.setEarlyFailures(0).clearEarlyException();
+    } else {
+      job.setNodeFailures(Math.max(0, job.getNodeFailures() - 1));
+    }
+  }
+
+  static void reset(Job.Builder job) {
+    job.setCrashes(0).setNodeFailures(0).setIdleRestarts(0).clearIdleCauses();
+    job.setEarlyFailures(0).clearEarlyException();
   }
 
   private static boolean progressed(JobOrBuilder job) {
@@ -139,7 +176,7 @@ final class CrashBudget {
    * The exception of a task that failed before any task of its attempt had done a step; empty if a
    * retry may help. A step of a prediction is a row, and says nothing about the row that fails.
    */
-  static String earlyException(JobOrBuilder job, Attempt attempt, Task task) {
+  private static String earlyException(JobOrBuilder job, Attempt attempt, Task task) {
     TaskFailure failure = task.getStatus().getFailure();
     boolean isEarly = isPrediction(job) || !progressed(attempt);
     return failure.getExceptionClass().isEmpty() || mayBeOfAnother(task) || !isEarly
@@ -178,7 +215,7 @@ final class CrashBudget {
   }
 
   /** The number of consecutive failures with this exception, this one included; 0 for "". */
-  static int earlyFailures(JobOrBuilder job, String exception) {
+  private static int earlyFailures(JobOrBuilder job, String exception) {
     if (exception.isEmpty()) {
       return 0;
     }

@@ -54,12 +54,22 @@ final class JobEvent {
     PROOF_TIMED_OUT,
   }
 
-  private final Type type;
-  private final String cause;
-  private final Task task;
-  private final Placement placement;
-  private final Set<String> nodes;
-  private final JobEvent planned;
+  final Type type;
+
+  /** One line of text; empty where the type needs no more explanation. */
+  final String cause;
+
+  /** The task that failed; null for other events. */
+  final Task task;
+
+  /** The placement of the next attempt; null for other events than PLACED. */
+  final Placement placement;
+
+  /** The nodes on which processes may still run; none for other events than PROOF_TIMED_OUT. */
+  final Set<String> nodes;
+
+  /** The event that will end the attempt; null for other events than END_PLANNED. */
+  final JobEvent planned;
 
   private JobEvent(
       Type type,
@@ -76,12 +86,8 @@ final class JobEvent {
     this.planned = planned;
   }
 
-  static JobEvent of(Type type) {
-    return because(type, "");
-  }
-
   static JobEvent because(Type type, String format, Object... values) {
-    return new JobEvent(type, String.format(format, values), null, null, Set.of(), null);
+    return ofTask(type, null, String.format(format, values));
   }
 
   static JobEvent ofTask(Type type, Task task, String cause) {
@@ -99,35 +105,6 @@ final class JobEvent {
   /** The tasks save before the event that ends their attempt. */
   static JobEvent planned(JobEvent end) {
     return new JobEvent(Type.END_PLANNED, end.cause, null, null, Set.of(), end);
-  }
-
-  Type type() {
-    return type;
-  }
-
-  /** One line of text; empty where the type needs no more explanation. */
-  String cause() {
-    return cause;
-  }
-
-  /** The task that failed; null for other events. */
-  Task task() {
-    return task;
-  }
-
-  /** The placement of the next attempt; null for other events than PLACED. */
-  Placement placement() {
-    return placement;
-  }
-
-  /** The nodes on which processes may still run; none for other events than PROOF_TIMED_OUT. */
-  Set<String> nodes() {
-    return nodes;
-  }
-
-  /** The event that will end the attempt; null for other events than END_PLANNED. */
-  JobEvent planned() {
-    return planned;
   }
 
   @Override

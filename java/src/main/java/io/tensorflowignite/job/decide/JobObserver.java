@@ -89,7 +89,7 @@ public final class JobObserver {
       event = new JobObserver(current, observation).next();
     }
     JobObserver after = new JobObserver(current, observation);
-    return (after.hasFreedGpus() ? JobActions.finishAttempt(current, observation.now) : current)
+    return (after.hasFreedGpus() ? JobMachine.finishAttempt(current, observation.now) : current)
         .toBuilder().setWaitingFor(after.waitingFor()).build();
   }
 

@@ -1,21 +1,27 @@
 package io.tensorflowignite.job.decide;
 
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
+
 import com.google.protobuf.Timestamp;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.Node;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /** The members of a job: {@link QuorumRule} needs a majority of these nodes. */
 public final class Members {
   private Members() {}
 
-  /** Makes the nodes the members of the job: what names each of them, since every row has all. */
+  /**
+   * Makes the nodes the members of the job, without those that are being stopped. The row has only
+   * the fields that identify each of them.
+   */
   public static void set(Job.Builder job, List<Node> nodes) {
     job.clearMembers();
-    for (Node node : nodes) {
+    for (Node node : remaining(nodes, Members::isStopping)) {
       job.addMembers(
           Node.newBuilder()
               .setId(node.getId())
@@ -36,7 +42,7 @@ public final class Members {
     }
     Job.Builder accepted = job.toBuilder();
     set(accepted, nodes);
-    JobActions.addEvent(
+    JobMachine.addEvent(
         accepted,
         now,
         String.format(
@@ -48,21 +54,35 @@ public final class Members {
     return accepted.build();
   }
 
+  private static boolean isStopping(Node node) {
+    return node.getAvailability() == NODE_AVAILABILITY_STOPPING;
+  }
+
   public static Set<String> consistentIds(List<Node> nodes) {
     return nodes.stream().map(Node::getConsistentId).collect(Collectors.toSet());
   }
 
-  /** A node that leaves in order has ended its tasks, and cannot be on the other side of a cut. */
-  static void removeDeparted(Job.Builder job, Observation observation) {
-    List<Node> staying =
-        job.getMembersList().stream()
-            .filter(
-                member ->
-                    !observation.leftInOrder.contains(member.getId())
-                        || observation.consistentIds.contains(member.getConsistentId()))
-            .collect(Collectors.toList());
-    if (staying.size() < job.getMembersCount() && !staying.isEmpty()) {
-      job.clearMembers().addAllMembers(staying);
+  /**
+   * The job without a member that leaves in order. The member writes this itself before it goes, so
+   * the rows on both sides of a later cut have the same members. Other nodes must not conclude it
+   * from the end of the node: the node may start again on the other side of a cut, where the row
+   * still has it. For the same reason it stays a member while another member is missing: this
+   * change would not reach the rows on the other side.
+   *
+   * @param here the consistent ids of the nodes that are connected
+   */
+  public static Job leave(Job job, String consistentId, Set<String> here) {
+    if (JobMachine.isFinal(job) || !QuorumRule.missing(job, here).isEmpty()) {
+      return job;
     }
+    List<Node> staying =
+        remaining(job.getMembersList(), node -> node.getConsistentId().equals(consistentId));
+    return job.toBuilder().clearMembers().addAllMembers(staying).build();
+  }
+
+  /** Without the nodes that leave, unless none is left then. */
+  private static List<Node> remaining(List<Node> nodes, Predicate<Node> leaves) {
+    List<Node> staying = nodes.stream().filter(leaves.negate()).collect(Collectors.toList());
+    return staying.isEmpty() ? nodes : staying;
   }
 }

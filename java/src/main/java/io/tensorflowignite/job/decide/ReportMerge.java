@@ -23,7 +23,6 @@ final class ReportMerge {
     }
     Job.Builder merged = job.toBuilder();
     mergeLosses(merged, observation);
-    Members.removeDeparted(merged, observation);
     if (job.getAttemptsCount() == 0) {
       return merged.build();
     }

@@ -97,15 +97,14 @@ public class JobMachineTest {
     int size = JobMachine.table().size();
     Exception refusal =
         assertThrows(
-            IllegalArgumentException.class,
-            () -> JobMachine.add(from, event, to, JobActions::close));
+            IllegalArgumentException.class, () -> JobMachine.add(from, event, to, job -> {}));
     assertTrue(refusal.getMessage(), refusal.getMessage().contains(rule));
     assertEquals(size, JobMachine.table().size());
   }
 
   @Test
   public void eventWithoutATransitionIsRejectedWithTheHistory() {
-    JobEvent event = JobEvent.of(JobEvent.Type.TASKS_RUNNING);
+    JobEvent event = JobEvent.because(JobEvent.Type.TASKS_RUNNING, "");
     Job pending = JobStory.mirrored().job;
     Exception refusal =
         assertThrows(
@@ -547,7 +546,7 @@ public class JobMachineTest {
     Job job = running().job;
     assertEquals(1, job.getEvents(0).getNumber());
     long newest = job.getEvents(job.getEventsCount() - 1).getNumber();
-    JobEvent healthy = JobEvent.of(JobEvent.Type.HEALTHY);
+    JobEvent healthy = JobEvent.because(JobEvent.Type.HEALTHY, "");
     for (int i = 0; i < 600; i++) {
       job = JobMachine.apply(job, healthy, Timestamps.fromMillis(2_000_000));
     }

@@ -23,6 +23,7 @@ import static io.tensorflowignite.v1.JobState.JOB_STATE_RESERVING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RESTARTING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_RUNNING;
 import static io.tensorflowignite.v1.JobState.JOB_STATE_STOPPED;
+import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_STOPPING;
 import static io.tensorflowignite.v1.Quorum.QUORUM_NONE;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_STOPPED;
@@ -34,6 +35,7 @@ import static org.junit.Assert.assertTrue;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.FailureKind;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.TaskStatus;
 import java.time.Duration;
 import java.util.List;
@@ -281,6 +283,24 @@ public class JobRestartsTest {
     JobStory whole = running();
     Job before = whole.job;
     assertEquals(before, whole.quorumAccepted(NODE_A, NODE_B, NODE_C).job);
+  }
+
+  @Test
+  public void aNodeThatLeavesStaysAMemberIfItIsTheLastOrAnotherMemberIsMissing() {
+    assertEquals(3, running().nodeLeaves(NODE_C).nodeStops(NODE_B).job.getMembersCount());
+    JobStory last = running().nodeStops(NODE_C).nodeStops(NODE_B).nodeStops(NODE_A);
+    assertEquals(1, last.job.getMembersCount());
+  }
+
+  @Test
+  public void aNodeThatIsBeingStoppedIsNoMemberOfTheNextAttempt() {
+    Node stopping =
+        JobStory.node(NODE_C).toBuilder().setAvailability(NODE_AVAILABILITY_STOPPING).build();
+    Job.Builder job = Job.newBuilder();
+    Members.set(job, List.of(JobStory.node(NODE_A), stopping));
+    assertEquals(1, job.getMembersCount());
+    Members.set(job, List.of(stopping));
+    assertEquals(1, job.getMembersCount());
   }
 
   @Test

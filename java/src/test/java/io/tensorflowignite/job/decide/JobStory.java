@@ -321,8 +321,10 @@ final class JobStory {
     return task(Role.ROLE_WORKER, index, status(TASK_STATE_RUNNING).setProgress(progress));
   }
 
-  /** A node is stopped: it ends its tasks, says that it leaves, and leaves. */
+  /** A node is stopped: it ends its tasks, leaves the job's members and then the cluster. */
   JobStory nodeStops(String node) {
+    Set<String> here = nodes.stream().map(JobStory::consistentId).collect(Collectors.toSet());
+    job = Members.leave(job, consistentId(node), here);
     leftInOrder.add(node);
     return nodeLeaves(node);
   }
