@@ -2,10 +2,20 @@ package io.tensorflowignite.data.sql;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.sql.TableScope.Source;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import net.sf.jsqlparser.expression.BinaryExpression;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.operators.conditional.AndExpression;
 import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
+import net.sf.jsqlparser.expression.operators.relational.InExpression;
+import net.sf.jsqlparser.expression.operators.relational.ParenthesedExpressionList;
+import net.sf.jsqlparser.parser.CCJSqlParserTokenManager;
+import net.sf.jsqlparser.parser.CCJSqlParserUtil;
+import net.sf.jsqlparser.parser.Token;
 import net.sf.jsqlparser.schema.Column;
 
 /**
@@ -16,6 +26,10 @@ import net.sf.jsqlparser.schema.Column;
  * the row that it belongs to.
  */
 final class CoLocationRules {
+  private static final Set<String> ALTERNATIVES = Set.of("OR", "XOR");
+  private static final Set<String> OPENING = Set.of("(", "CASE");
+  private static final Set<String> CLOSING = Set.of(")", "END");
+
   private final String text;
   private final TableScope scope;
 
@@ -35,12 +49,12 @@ final class CoLocationRules {
    * @param clause the clause in which the equality of the affinity keys must be, for errors
    */
   void require(Source source, Expression condition, String clause) {
-    List<EqualsTo> equalities = Conjunction.equalities(condition);
+    List<EqualsTo> equalities = equalities(condition);
     for (EqualsTo equality : equalities) {
       partner(equality, source).ifPresent(other -> limit(source, other));
     }
-    SqlTable table = source.table();
-    SqlTable main = scope.main().table();
+    SqlTable table = source.table;
+    SqlTable main = scope.main().table;
     if (table.affinity().isReplicated()) {
       if (!table.affinity().isOnNodesOf(main.affinity())) {
         throw SqlErrors.invalid(
@@ -78,7 +92,7 @@ final class CoLocationRules {
               + scope.main().key()
               + ", with the tables' names as here, combined with other conditions by AND");
     }
-    source.coLocate();
+    source.coLocated = true;
   }
 
   private TensorFlowIgniteException notCoLocated(SqlTable table, SqlTable main, String reason) {
@@ -104,13 +118,13 @@ final class CoLocationRules {
 
   private boolean isKey(Expression expression, Source source) {
     return source(expression).filter(source::equals).isPresent()
-        && source.table().affinity().isKey(name(expression));
+        && source.table.affinity().isKey(name(expression));
   }
 
   private boolean isCoLocatedKey(Expression expression) {
     return source(expression)
-        .filter(Source::isCoLocated)
-        .filter(source -> source.table().affinity().isKey(name(expression)))
+        .filter(found -> found.coLocated)
+        .filter(source -> source.table.affinity().isKey(name(expression)))
         .isPresent();
   }
 
@@ -126,15 +140,13 @@ final class CoLocationRules {
   }
 
   private static void limit(Source source, Source partner) {
-    source.makeSingle();
-    if (partner.isDetermined()) {
-      source.determine();
-    }
+    source.single = true;
+    source.determined |= partner.determined;
   }
 
   private boolean isWholeKey(Expression expression, Source source) {
     return source(expression).filter(source::equals).isPresent()
-        && source.table().affinity().isWholeKey(name(expression));
+        && source.table.affinity().isWholeKey(name(expression));
   }
 
   /** The table of a column that is written with the table's name. */
@@ -146,5 +158,49 @@ final class CoLocationRules {
 
   private static String name(Expression column) {
     return SqlTable.resolveName(((Column) column).getColumnName());
+  }
+
+  /** The equalities among the parts of a condition that may be absent (null). */
+  private static List<EqualsTo> equalities(Expression condition) {
+    List<EqualsTo> found = new ArrayList<>();
+    if (condition != null && !hasAlternatives(condition)) {
+      collect(condition, found);
+    }
+    return found;
+  }
+
+  private static void collect(Expression part, List<EqualsTo> found) {
+    if (part instanceof AndExpression) {
+      collect(((BinaryExpression) part).getLeftExpression(), found);
+      collect(((BinaryExpression) part).getRightExpression(), found);
+    } else if (part instanceof InExpression) {
+      // For our parser, the text after the list is a part of the list.
+      Expression right = ((InExpression) part).getRightExpression();
+      if (right instanceof AndExpression) {
+        collect(right, found);
+      }
+    } else if (part instanceof ParenthesedExpressionList
+        && ((ParenthesedExpressionList<?>) part).size() == 1) {
+      found.addAll(equalities(((ParenthesedExpressionList<?>) part).get(0)));
+    } else if (part instanceof EqualsTo) {
+      found.add((EqualsTo) part);
+    }
+  }
+
+  /**
+   * Whether a condition has words outside of parentheses that take ANDs apart. Our parser and
+   * Ignite's agree about a chain of ANDs, and not about each mix of AND, OR and IN.
+   */
+  private static boolean hasAlternatives(Expression condition) {
+    CCJSqlParserTokenManager tokens = CCJSqlParserUtil.newParser(condition.toString()).token_source;
+    int depth = 0;
+    for (Token token = tokens.getNextToken(); token.kind != 0; token = tokens.getNextToken()) {
+      String word = token.image.toUpperCase(Locale.ROOT);
+      depth += OPENING.contains(word) ? 1 : CLOSING.contains(word) ? -1 : 0;
+      if (depth == 0 && ALTERNATIVES.contains(word)) {
+        return true;
+      }
+    }
+    return false;
   }
 }

@@ -1,32 +1,61 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.data.sql.ExpressionRules.Clause;
 import io.tensorflowignite.data.sql.TableScope.Source;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import net.sf.jsqlparser.expression.Alias;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.operators.relational.ExistsExpression;
+import net.sf.jsqlparser.expression.operators.relational.InExpression;
 import net.sf.jsqlparser.schema.Table;
+import net.sf.jsqlparser.statement.select.AllColumns;
 import net.sf.jsqlparser.statement.select.FromItem;
 import net.sf.jsqlparser.statement.select.Join;
+import net.sf.jsqlparser.statement.select.ParenthesedSelect;
+import net.sf.jsqlparser.statement.select.PlainSelect;
+import net.sf.jsqlparser.statement.select.SelectItem;
 
-/** The tables of a SELECT: the cache's table, then joined tables, then tables of subqueries. */
-final class FromRules {
+/**
+ * The tables of a SELECT: the cache's table, then joined tables, then tables of subqueries. A
+ * subquery is an EXISTS, the list of an IN, or one value. Each reads one table. The table's rows
+ * must be on the node of the row for which the subquery runs.
+ */
+final class FromRules implements Clause {
+  /** Finds the tables that a SELECT names beside its cache's table. */
+  interface Tables {
+    /**
+     * A table that the caller may read.
+     *
+     * @param schema the schema's name; null: the table is named alone
+     * @return empty if there is no such table
+     */
+    Optional<SqlTable> find(String schema, String name);
+  }
+
+  static final Tables NO_TABLES = (schema, name) -> Optional.empty();
+
   /** Tables of a statement and of its subqueries. */
   private static final int MAX_TABLES = 8;
 
   private final String text;
+  private final StatementValues values;
   private final SqlTable main;
-  private final SqlTables tables;
+  private final Tables tables;
   private final Set<SqlTable> others = new LinkedHashSet<>();
+  private final Set<Expression> inLists = Collections.newSetFromMap(new IdentityHashMap<>());
+  private final List<SqlTable> lists = new ArrayList<>();
   private int count = 1;
 
-  /**
-   * @param text the text that contains the statement, for errors
-   */
-  FromRules(String text, SqlTable main, SqlTables tables) {
-    this.text = text;
+  FromRules(StatementValues values, SqlTable main, Tables tables) {
+    this.text = values.text();
+    this.values = values;
     this.main = main;
     this.tables = tables;
   }
@@ -143,7 +172,7 @@ final class FromRules {
     if (table.getAlias() == null) {
       return SqlTable.quote(name(table));
     }
-    SqlLiterals.requireName(text, table.getAlias().getName());
+    SqlTable.requireName(text, table.getAlias().getName());
     return table.getAlias().getName();
   }
 
@@ -172,5 +201,77 @@ final class FromRules {
   private static String schema(Table table) {
     List<String> parts = table.getNameParts();
     return parts.size() < 2 ? null : SqlTable.resolveName(parts.get(1));
+  }
+
+  /** The tables of the subqueries behind IN. */
+  List<SqlTable> lists() {
+    return List.copyOf(lists);
+  }
+
+  @Override
+  public Optional<Operand> check(Expression expression, ExpressionRules rules) {
+    if (expression instanceof InExpression) {
+      inLists.add(ExpressionRules.list((InExpression) expression));
+    } else if (expression instanceof ExistsExpression) {
+      Expression select = ((ExistsExpression) expression).getRightExpression();
+      if (select instanceof ParenthesedSelect) {
+        check((ParenthesedSelect) select, rules, true);
+        return Optional.of(Operand.NUMBER);
+      }
+    } else if (expression instanceof ParenthesedSelect) {
+      return Optional.of(check((ParenthesedSelect) expression, rules, false));
+    }
+    return Optional.empty();
+  }
+
+  private Operand check(ParenthesedSelect parentheses, ExpressionRules around, boolean exists) {
+    PlainSelect select = plain(parentheses);
+    TableScope scope = around.scope().inner();
+    Source source = other(select.getFromItem(), scope);
+    if (inLists.contains(parentheses)) {
+      lists.add(source.table);
+    }
+    Operand column = column(select.getSelectItems(), scope, exists, parentheses);
+    new CoLocationRules(text, scope)
+        .require(source, select.getWhere(), "in the WHERE of the subquery");
+    // Then subqueries in the condition find this table where it is.
+    new ExpressionRules(scope, values, this).check(select.getWhere());
+    return column;
+  }
+
+  private Operand column(
+      List<SelectItem<?>> items, TableScope scope, boolean exists, ParenthesedSelect parentheses) {
+    if (items.size() != 1 || items.get(0).getAlias() != null) {
+      throw refused(parentheses, "it has not one column, without a name");
+    }
+    Expression expression = items.get(0).getExpression();
+    if (exists && expression.getClass() == AllColumns.class) {
+      return Operand.OTHER;
+    }
+    return new ExpressionRules(scope, values, new GroupedColumns.Aggregates(values, null))
+        .check(expression);
+  }
+
+  /** The SELECT of a subquery, which must have columns, a table, a condition and nothing else. */
+  private PlainSelect plain(ParenthesedSelect parentheses) {
+    if (!(parentheses.getSelect() instanceof PlainSelect)) {
+      throw refused(parentheses, "it is no plain SELECT");
+    }
+    PlainSelect select = (PlainSelect) parentheses.getSelect();
+    PlainSelect plain = new PlainSelect();
+    plain.setSelectItems(select.getSelectItems());
+    plain.setFromItem(select.getFromItem());
+    plain.setWhere(select.getWhere());
+    if (!parentheses.toString().equals("(" + plain + ")")) {
+      throw refused(parentheses, "it has more than one column, one table and a condition");
+    }
+    return select;
+  }
+
+  private RuntimeException refused(ParenthesedSelect subquery, String problem) {
+    return SqlErrors.invalid(
+        "in " + text + ": " + SqlErrors.shown(subquery) + " is refused: " + problem,
+        "a subquery is a SELECT of one column, which may be an aggregate, from one table with a"
+            + " WHERE; write only this, or join the table");
   }
 }

@@ -1,7 +1,9 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.data.sql.ExpressionRules.Clause;
 import io.tensorflowignite.data.sql.TableScope.Source;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,7 +11,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.schema.Column;
 import net.sf.jsqlparser.statement.Statement;
+import net.sf.jsqlparser.statement.select.AllColumns;
+import net.sf.jsqlparser.statement.select.AllTableColumns;
 import net.sf.jsqlparser.statement.select.Join;
 import net.sf.jsqlparser.statement.select.PlainSelect;
 import net.sf.jsqlparser.statement.select.Select;
@@ -23,6 +28,9 @@ import net.sf.jsqlparser.statement.select.SetOperationList;
  * group in one partition ({@link GroupedColumns}).
  */
 final class SelectRules {
+  /** How often all columns of a SELECT may contain their row, together. */
+  private static final long MAX_ROWS_SELECTED = 1024;
+
   private static final String ACROSS_PARTITIONS =
       "each owner reads its partitions separately, so a clause over all rows would mean something"
           + " else on each node; read the rows, and apply the clause to them";
@@ -30,14 +38,15 @@ final class SelectRules {
   private final String text;
   private final StatementValues values;
   private final FromRules tables;
-  private final SubqueryRules subqueries;
   private final TableScope scope = TableScope.empty();
+  private final List<RowSelect.Column> columns = new ArrayList<>();
+  private final Set<String> names = new HashSet<>();
+  private long rows;
 
-  private SelectRules(SqlTable table, SqlTables others, String text, Object[] parameters) {
+  private SelectRules(SqlTable table, FromRules.Tables others, String text, Object[] parameters) {
     this.text = text;
     values = new StatementValues(text, parameters);
-    tables = new FromRules(text, table, others);
-    subqueries = new SubqueryRules(values, tables);
+    tables = new FromRules(values, table, others);
   }
 
   /**
@@ -50,18 +59,15 @@ final class SelectRules {
     Expression condition = SqlParsing.condition(where);
     StatementValues values = new StatementValues(text, parameters);
     new ExpressionRules(TableScope.of(table), values, Clause.ROWS).check(condition);
-    return new RowSelect(
-        text,
-        "_VAL",
-        RowSelect.Source.ofTable(" FROM " + table.quoted() + " WHERE " + condition),
-        List.of(),
-        0,
-        values);
+    String clauses = " FROM " + table.quoted() + " WHERE " + condition;
+    RowSelect.Source source =
+        new RowSelect.Source("_KEY", clauses, false, List.of(), List.of(), List.of());
+    return new RowSelect("_VAL", source, List.of(), 0, values);
   }
 
   /** The rows of a SELECT over one table. */
   static RowSelect statement(SqlTable table, String sql, Object... parameters) {
-    return statement(table, SqlTables.NONE, sql, parameters);
+    return statement(table, FromRules.NO_TABLES, sql, parameters);
   }
 
   /**
@@ -69,7 +75,8 @@ final class SelectRules {
    *
    * @param others finds other tables that it names
    */
-  static RowSelect statement(SqlTable table, SqlTables others, String sql, Object... parameters) {
+  static RowSelect statement(
+      SqlTable table, FromRules.Tables others, String sql, Object... parameters) {
     return new SelectRules(table, others, SqlParsing.shown("sql", sql), parameters)
         .check(SqlParsing.statement(sql));
   }
@@ -83,17 +90,19 @@ final class SelectRules {
     Map<Source, Join> joins = joins(select);
     Optional<GroupedColumns> groups = GroupedColumns.of(select.getGroupBy(), scope, values);
     Clause clause =
-        groups.<Clause>map(columns -> new AggregateRules(values, columns)).orElse(subqueries);
-    ColumnRules columns = new ColumnRules(scope, rules(clause), groups, text);
+        groups
+            .<Clause>map(grouped -> new GroupedColumns.Aggregates(values, grouped))
+            .orElse(tables);
+    ExpressionRules rules = rules(clause);
     List<String> selected = new ArrayList<>();
     for (SelectItem<?> item : select.getSelectItems()) {
-      columns.add(item);
+      add(item, rules, groups);
       selected.add(item.toString());
     }
     int inColumns = values.used();
     joins.forEach((source, join) -> clauses.append(join(source, join)));
     groups.ifPresent(GroupedColumns::requireDetermined);
-    rules(subqueries).check(select.getWhere());
+    rules(tables).check(select.getWhere());
     clauses.append(select.getWhere() == null ? "" : " WHERE " + select.getWhere());
     groups.ifPresent(grouped -> clauses.append(grouped.written()));
     if (select.getHaving() != null) {
@@ -102,30 +111,96 @@ final class SelectRules {
       clauses.append(" HAVING ").append(select.getHaving());
     }
     requireNothingElse(select);
-    return new RowSelect(
-        text,
-        String.join(", ", selected),
-        source(groups, clauses.toString(), joins.keySet()),
-        columns.columns(),
-        inColumns,
-        values);
-  }
-
-  private RowSelect.Source source(
-      Optional<GroupedColumns> groups, String clauses, Set<Source> joined) {
     List<SqlTable> multiplying =
-        joined.stream()
-            .filter(source -> !source.isSingle())
-            .map(Source::table)
+        joins.keySet().stream()
+            .filter(source -> !source.single)
+            .map(source -> source.table)
             .filter(table -> table.affinity().isReplicated())
             .collect(Collectors.toList());
-    OtherTables others = new OtherTables(tables.others(), subqueries.lists(), multiplying);
-    if (groups.isPresent()) {
-      return RowSelect.Source.ofGroups(groups.get().affinityKey(), clauses, others);
+    String key =
+        groups
+            .map(GroupedColumns::affinityKey)
+            .orElse(tables.others().isEmpty() ? "_KEY" : scope.main().written() + "._KEY");
+    RowSelect.Source source =
+        new RowSelect.Source(
+            key,
+            clauses.toString(),
+            groups.isPresent(),
+            tables.others(),
+            tables.lists(),
+            multiplying);
+    return new RowSelect(String.join(", ", selected), source, columns, inColumns, values);
+  }
+
+  private void add(SelectItem<?> item, ExpressionRules rules, Optional<GroupedColumns> groups) {
+    Expression expression = item.getExpression();
+    RowSelect.Column column =
+        expression instanceof AllColumns
+            ? star((AllColumns) expression, groups.isPresent())
+            : column(item, expression, columns.size() + 1, rules);
+    if (!column.isStar()) {
+      groups.ifPresent(grouped -> grouped.requireOwnName(column.name, expression));
     }
-    return others.all().isEmpty()
-        ? RowSelect.Source.ofTable(clauses)
-        : RowSelect.Source.ofTables(scope.main().written(), clauses, others);
+    if (!names.add(column.name)) {
+      throw SqlErrors.twice(text, column.isStar() ? "*" : column.name);
+    }
+    columns.add(column);
+  }
+
+  private RowSelect.Column star(AllColumns all, boolean grouped) {
+    if (all.getExceptColumns() != null
+        || all.getReplaceExpressions() != null
+        || (all.getClass() != AllColumns.class && all.getClass() != AllTableColumns.class)) {
+      throw SqlErrors.invalid(
+          text + " has " + SqlErrors.shown(all),
+          "a star means all columns of the table; name the columns that you need");
+    }
+    boolean ofOne = all.getClass() == AllTableColumns.class;
+    if (grouped || (!ofOne && scope.sources().size() > 1)) {
+      throw SqlErrors.invalid(
+          text + " has " + SqlErrors.shown(all) + (grouped ? " of groups" : " of several tables"),
+          "a star means all columns of one table; name the columns that you need, or without groups"
+              + " write the star of one table, such as "
+              + scope.main().written()
+              + ".*");
+    }
+    Source source =
+        ofOne
+            ? scope
+                .named(SqlTable.resolveName(((AllTableColumns) all).getTable().getName()))
+                .orElse(scope.main())
+            : scope.main();
+    return new RowSelect.Column(null, null, source.table);
+  }
+
+  private RowSelect.Column column(
+      SelectItem<?> item, Expression expression, int position, ExpressionRules rules) {
+    // As the caller has written it; the check writes it as SQL has it.
+    String written = expression instanceof Column ? ((Column) expression).getColumnName() : null;
+    rows += rules.check(expression).rows();
+    if (rows > MAX_ROWS_SELECTED) {
+      throw SqlErrors.invalid(
+          text + " selects columns that can have " + rows + " times the size of a row",
+          "the columns of a SELECT may have "
+              + MAX_ROWS_SELECTED
+              + " times the size of a row together; select fewer columns");
+    }
+    if (item.getAlias() != null) {
+      SqlTable.requireName(text, item.getAlias().getName());
+    }
+    String alias = item.getAlias() == null ? null : SqlTable.unquoted(item.getAlias().getName());
+    if (written != null) {
+      return new RowSelect.Column(
+          alias == null ? SqlTable.unquoted(written) : alias,
+          SqlTable.resolveName(((Column) expression).getColumnName()),
+          scope.source((Column) expression).map(found -> found.table).orElse(null));
+    }
+    if (alias != null) {
+      return new RowSelect.Column(alias, null, null);
+    }
+    throw SqlErrors.invalid(
+        text + ": column " + position + ", " + SqlErrors.shown(expression) + ", has no name",
+        "each column of a dataset has a name; give one (AS name)");
   }
 
   private ExpressionRules rules(Clause clause) {

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.sql;
 
+import io.grpc.Context;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.ignite.SqlColumn;
 import java.util.Collection;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
@@ -174,13 +176,13 @@ final class SqlQueries {
 
   private <R> R run(SqlFieldsQuery query, Function<FieldsQueryCursor<List<?>>, R> use) {
     try {
-      QueryCancellation.requireCall();
+      Cancellation.requireCall();
       try (FieldsQueryCursor<List<?>> rows = cache.query(query);
-          QueryCancellation cancellation = new QueryCancellation(rows)) {
+          Cancellation cancellation = new Cancellation(rows)) {
         return use.apply(rows);
       }
     } catch (RuntimeException failure) {
-      QueryCancellation.requireCall();
+      Cancellation.requireCall();
       throw failure;
     }
   }
@@ -221,5 +223,46 @@ final class SqlQueries {
 
   private static SqlFieldsQuery query(String text, Object[] values, boolean local) {
     return new SqlFieldsQuery(text).setArgs(values).setLocal(local);
+  }
+
+  /**
+   * Ends a query together with its call. A query that selects few rows sends nothing for a long
+   * time, so it would not detect that its caller has left.
+   */
+  static final class Cancellation implements AutoCloseable {
+    private final Context call = Context.current();
+    private final Context.CancellationListener listener;
+
+    Cancellation(FieldsQueryCursor<?> query) {
+      // Ignite cancels a query whose cursor is closed by another thread.
+      listener = ended -> query.close();
+      call.addListener(listener, Cancellation::start);
+    }
+
+    /** Whether the current call has ended, and with it its queries. */
+    static boolean callHasEnded() {
+      return Context.current().isCancelled();
+    }
+
+    /**
+     * @throws IgniteInterruptedException the current call has ended
+     */
+    static void requireCall() {
+      if (callHasEnded()) {
+        throw new IgniteInterruptedException("The call for which a query runs has ended.");
+      }
+    }
+
+    @Override
+    public void close() {
+      call.removeListener(listener);
+    }
+
+    /** Closing waits for other nodes, and the thread that ends the call must not. */
+    private static void start(Runnable close) {
+      Thread thread = new Thread(close, "tensorflow-ignite-cancel");
+      thread.setDaemon(true);
+      thread.start();
+    }
   }
 }

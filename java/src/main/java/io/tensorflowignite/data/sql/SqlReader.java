@@ -7,11 +7,15 @@ import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.PartitionPin;
 import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.RowReader;
+import java.sql.Timestamp;
+import java.util.Date;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
 /**
@@ -23,23 +27,25 @@ public final class SqlReader implements RowReader {
   private final SqlQueries queries;
   private final PartitionOwners owners;
   private final OtherCaches others;
-  private final SqlValueConversion conversion;
+  private final UnaryOperator<Object> keys;
+  private final UnaryOperator<Object> values;
 
   /**
    * @param others the other caches of which a SELECT reads the same partitions, or all rows
-   * @param conversion converts keys and values for a condition; null: rows of a SELECT
+   * @param entity the classes of the keys and values of a condition; null: rows of a SELECT
    */
   SqlReader(
       IgniteCache<Object, Object> cache,
       SqlQueries queries,
       PartitionOwners owners,
       OtherCaches others,
-      SqlValueConversion conversion) {
+      QueryEntity entity) {
     this.cache = cache;
     this.queries = queries;
     this.owners = owners;
     this.others = others;
-    this.conversion = conversion;
+    keys = entity == null ? null : conversion(entity.findKeyType());
+    values = entity == null ? null : conversion(entity.findValueType());
   }
 
   @Override
@@ -55,7 +61,7 @@ public final class SqlReader implements RowReader {
             .filter(ownership::isPrimaryHere)
             .collect(Collectors.toUnmodifiableList());
     // A stream may have waited for its turn until its caller has left.
-    if (here.isEmpty() || QueryCancellation.callHasEnded()) {
+    if (here.isEmpty() || SqlQueries.Cancellation.callHasEnded()) {
       return;
     }
     try (PartitionPin hold = PartitionPin.of(cache, here, owners);
@@ -82,16 +88,16 @@ public final class SqlReader implements RowReader {
       throws InterruptedException {
     Set<Integer> requested = new HashSet<>(partitions);
     try (FieldsQueryCursor<List<?>> rows = queries.rows(partitions);
-        QueryCancellation cancellation = new QueryCancellation(rows)) {
+        SqlQueries.Cancellation cancellation = new SqlQueries.Cancellation(rows)) {
       for (List<?> row : rows) {
         Object key = row.get(row.size() - 1);
         if (queries.returnAllPartitions() && !requested.contains(owners.partition(key))) {
           continue;
         }
-        if (conversion == null) {
+        if (values == null) {
           writer.append(key, row);
         } else {
-          writer.append(conversion.key(key), conversion.value(row.get(0)));
+          writer.append(keys.apply(key), values.apply(row.get(0)));
         }
         if (writer.isFull() && !sink.send(writer.take())) {
           return false;
@@ -100,11 +106,22 @@ public final class SqlReader implements RowReader {
       }
       return true;
     } catch (RuntimeException failure) {
-      if (QueryCancellation.callHasEnded()) {
+      if (SqlQueries.Cancellation.callHasEnded()) {
         return false;
       }
       requirePrimaryHere(partitions);
       throw SqlErrors.translate(queries.text(), failure);
     }
+  }
+
+  /** Converts to the stored class: SQL returns some classes as others. */
+  private static UnaryOperator<Object> conversion(String type) {
+    if (Date.class.getName().equals(type)) {
+      return value -> value instanceof Timestamp ? new Date(((Timestamp) value).getTime()) : value;
+    }
+    if (Character.class.getName().equals(type)) {
+      return value -> value instanceof String ? (Object) ((String) value).charAt(0) : value;
+    }
+    return UnaryOperator.identity();
   }
 }

@@ -29,6 +29,7 @@ import java.util.function.Consumer;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.QueryEntity;
 
 /** The rows that a command's condition or SELECT selects: their columns, number and reader. */
 public final class SqlSource {
@@ -51,8 +52,8 @@ public final class SqlSource {
     this.ignite = ignite;
     this.cache = cache;
     this.select = select;
-    others = OtherCaches.of(ignite, localNode, cache.getName(), select.others().all());
-    select.others().requireBounded(select.text(), this::rowsHere, HeldRows.max());
+    others = OtherCaches.of(ignite, localNode, cache.getName(), select.others());
+    select.requireBounded(this::rowsHere, HeldRows.max());
     queries = new SqlQueries(cache, select, parameters, HeldRows.max());
     metadata = queries.metadata();
   }
@@ -75,7 +76,8 @@ public final class SqlSource {
     if (where.isEmpty() && sql.isEmpty()) {
       return Optional.empty();
     }
-    SqlTable table = new SqlCatalog(ignite, cache).table();
+    SqlCatalog catalog = new SqlCatalog(ignite, cache);
+    SqlTable table = catalog.table();
     // Each node compares the days of its own time zone, and sends them.
     NodeZones.requireOneFor(
         cache.getName(),
@@ -88,7 +90,7 @@ public final class SqlSource {
             ? SelectRules.condition(table, where, parameters)
             : SelectRules.statement(
                 table,
-                new ClusterTables(ignite, cache, table.schema(), authorize),
+                (schema, name) -> catalog.find(table.schema(), schema, name, authorize),
                 sql,
                 parameters);
     select.requireParameters(parameters.length);
@@ -112,16 +114,16 @@ public final class SqlSource {
     List<CacheColumn> columns = new ArrayList<>();
     int last = metadata.size() - 1;
     int starWidth = last - select.columns().size() + 1;
-    for (SelectColumn column : select.columns()) {
+    for (RowSelect.Column column : select.columns()) {
       int width = column.isStar() ? starWidth : 1;
       IgniteCache<Object, Object> owner = owner(column);
       SqlCatalog catalog = new SqlCatalog(ignite, owner);
       for (int i = 0; i < width; i++) {
         int at = columns.size();
         SqlColumn declared = metadata.get(at);
-        String source = column.isStar() ? declared.name() : column.source();
+        String source = column.isStar() ? declared.name() : column.source;
         String field = source == null ? null : catalog.field(source);
-        String name = column.isStar() ? field : column.name();
+        String name = column.isStar() ? field : column.name;
         boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
         CacheColumn found =
             column(name, declared, at, source == null, unknown ? stored.apply(owner, field) : null);
@@ -165,9 +167,8 @@ public final class SqlSource {
   }
 
   public RowReader reader(PartitionOwners owners) {
-    SqlValueConversion conversion =
-        hasColumns() ? null : new SqlCatalog(ignite, cache).conversion();
-    return new SqlReader(cache, queries, owners, others, conversion);
+    QueryEntity entity = hasColumns() ? null : new SqlCatalog(ignite, cache).entity();
+    return new SqlReader(cache, queries, owners, others, entity);
   }
 
   private long rowsHere(SqlTable table) {
@@ -177,8 +178,8 @@ public final class SqlSource {
   }
 
   /** The cache whose field a column is. */
-  private IgniteCache<Object, Object> owner(SelectColumn column) {
-    SqlTable table = column.table();
+  private IgniteCache<Object, Object> owner(RowSelect.Column column) {
+    SqlTable table = column.table;
     return table == null || table.cache().equals(cache.getName())
         ? cache
         : new CacheLookup(ignite).binary(table.cache());

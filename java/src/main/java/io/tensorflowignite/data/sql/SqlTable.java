@@ -2,9 +2,13 @@ package io.tensorflowignite.data.sql;
 
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /** The SQL table of a cache, with Ignite's names. */
 public final class SqlTable {
+  private static final Pattern NAME =
+      Pattern.compile("[\\p{L}_][\\p{L}\\p{N}_$]*+|\"(?:[^\"]|\"\")*+\"");
+
   private final String cache;
   private final String schema;
   private final String name;
@@ -14,20 +18,7 @@ public final class SqlTable {
 
   /**
    * @param types the class of each column's values, by the column's name in upper case
-   */
-  public SqlTable(String cache, String schema, String name, Map<String, String> types) {
-    this(cache, schema, name, types, TableAffinity.UNKNOWN);
-  }
-
-  /**
    * @param affinity where its rows are
-   */
-  SqlTable(
-      String cache, String schema, String name, Map<String, String> types, TableAffinity affinity) {
-    this(cache, schema, name, types, affinity, false);
-  }
-
-  /**
    * @param isEscaped whether SQL has the names of its columns as they are; otherwise in upper case
    */
   SqlTable(
@@ -95,6 +86,15 @@ public final class SqlTable {
 
   static String quote(String name) {
     return '"' + name.replace("\"", "\"\"") + '"';
+  }
+
+  /** Refuses names that Ignite's parser may read as something else. */
+  static void requireName(String text, String name) {
+    if (!NAME.matcher(name).matches()) {
+      throw SqlErrors.invalid(
+          "in " + text + ": the name " + SqlErrors.shown(name) + " is refused",
+          "names have letters, digits, _ and $; write other names in double quotes");
+    }
   }
 
   /** The name that SQL text refers to: without its quotes, or in upper case if it has none. */

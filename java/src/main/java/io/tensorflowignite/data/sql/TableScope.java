@@ -16,53 +16,28 @@ final class TableScope {
   /** A table with its name in the statement. */
   static final class Source {
     private final String alias;
-    private final SqlTable table;
-    private boolean coLocated;
-    private boolean single;
-    private boolean determined;
+    final SqlTable table;
+
+    /**
+     * Whether the rows that belong to a row of the cache are in the partition of that row, by their
+     * affinity key.
+     */
+    boolean coLocated;
+
+    /** Whether each row of the tables before this one has at most one row of it. */
+    boolean single;
+
+    /** Whether each row of the cache has at most one row of this table. */
+    boolean determined;
 
     private Source(String alias, SqlTable table) {
       this.alias = alias;
       this.table = table;
     }
 
-    SqlTable table() {
-      return table;
-    }
-
     /** The name in front of its columns, as SQL text. */
     String written() {
       return SqlTable.quote(alias);
-    }
-
-    /**
-     * Whether the rows that belong to a row of the cache are in the partition of that row, by their
-     * affinity key.
-     */
-    boolean isCoLocated() {
-      return coLocated;
-    }
-
-    void coLocate() {
-      coLocated = true;
-    }
-
-    /** Whether each row of the tables before this one has at most one row of it. */
-    boolean isSingle() {
-      return single;
-    }
-
-    void makeSingle() {
-      single = true;
-    }
-
-    /** Whether each row of the cache has at most one row of this table. */
-    boolean isDetermined() {
-      return determined;
-    }
-
-    void determine() {
-      determined = true;
     }
 
     /** The affinity key column with the table's name, for errors. */
@@ -146,7 +121,7 @@ final class TableScope {
     String written = column.getColumnName();
     if (SqlTable.isQuoted(written)) {
       source(column)
-          .map(source -> source.table().exactName(SqlTable.unquoted(written)))
+          .map(source -> source.table.exactName(SqlTable.unquoted(written)))
           .ifPresent(exact -> column.setColumnName(SqlTable.quote(exact)));
     }
   }
