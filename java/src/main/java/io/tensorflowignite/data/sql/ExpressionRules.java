@@ -233,13 +233,13 @@ final class ExpressionRules {
 
   /** Compares values, and tuples by their values at each position. */
   private Operand compared(Expression expression, List<Operand> operands) {
-    int width = operands.get(0).elements().size();
-    if (width > 0 && operands.stream().allMatch(tuple -> tuple.elements().size() == width)) {
+    int width = operands.get(0).elements.size();
+    if (width > 0 && operands.stream().allMatch(tuple -> tuple.elements.size() == width)) {
       for (int i = 0; i < width; i++) {
         int at = i;
         compared(
             expression,
-            operands.stream().map(tuple -> tuple.elements().get(at)).collect(Collectors.toList()));
+            operands.stream().map(tuple -> tuple.elements.get(at)).collect(Collectors.toList()));
       }
     } else {
       call(expression, operands).compare();
@@ -313,9 +313,9 @@ final class ExpressionRules {
       return Operand.NUMBER;
     }
     if (like.getLikeKeyWord() == LikeExpression.KeyWord.REGEXP) {
-      PatternRules.regularExpression(call);
+      call.requireCheapExpression();
     } else {
-      PatternRules.like(call);
+      call.requireCheapLike();
     }
     return Operand.NUMBER;
   }
@@ -325,7 +325,7 @@ final class ExpressionRules {
     if (column.getTable() == null && !SqlTable.isQuoted(name)) {
       Optional<String> reason = SqlFunctions.reasonOfWord(name);
       if (reason.isPresent()) {
-        throw SqlErrors.invalid("in " + text + ": " + name + " is refused", reason.get());
+        throw SqlText.invalid("in " + text + ": " + name + " is refused", reason.get());
       }
     }
     SqlTable.requireName(text, name);
@@ -345,8 +345,8 @@ final class ExpressionRules {
     String name = SqlTable.unquoted(parts.get(parts.size() - 1)).toUpperCase(Locale.ROOT);
     Optional<String> reason = SqlFunctions.reason(name);
     if (reason.isPresent()) {
-      throw SqlErrors.invalid(
-          "in " + text + ": " + SqlErrors.shown(function) + " is refused", reason.get());
+      throw SqlText.invalid(
+          "in " + text + ": " + SqlText.shown(function) + " is refused", reason.get());
     }
     SqlFunctions.requirePlain(text, function);
     List<Operand> arguments = new ArrayList<>();
@@ -367,8 +367,8 @@ final class ExpressionRules {
   /** A function with its checked arguments. */
   Operation call(Expression expression, String name, List<Operand> operands) {
     Operation call = new Operation(text, expression, name, operands);
-    values.checkZone(expression, name, operands);
-    if (operands.stream().anyMatch(operand -> operand.kind() == Operand.Kind.OBJECT)) {
+    values.checkZone(call, expression);
+    if (operands.stream().anyMatch(operand -> operand.kind == Operand.Kind.OBJECT)) {
       throw call.refused(
           "it uses an object",
           "SQL would read the other values as serialized objects of any size; use the object's"
@@ -378,11 +378,11 @@ final class ExpressionRules {
   }
 
   private TensorFlowIgniteException refused(Expression expression) {
-    String problem = "in " + text + ": " + SqlErrors.shown(expression) + " is refused";
+    String problem = "in " + text + ": " + SqlText.shown(expression) + " is refused";
     if (expression instanceof Select
         || expression instanceof ExistsExpression
         || expression instanceof AnyComparisonExpression) {
-      return SqlErrors.invalid(
+      return SqlText.invalid(
           problem,
           "a subquery reads other rows, but each partition is read separately; sql= takes EXISTS"
               + " (SELECT ...), IN (SELECT ...) and subqueries of one value, in its WHERE and in"
@@ -392,13 +392,13 @@ final class ExpressionRules {
     if (expression instanceof AnalyticExpression
         || expression instanceof MySQLGroupConcat
         || expression instanceof JsonAggregateFunction) {
-      return SqlErrors.invalid(
+      return SqlText.invalid(
           problem,
           "window functions and aggregates need many rows at once, but each partition is read"
               + " separately; compute them from the rows that you have read");
     }
     if (expression instanceof TimeKeyExpression || expression instanceof NextValExpression) {
-      return SqlErrors.invalid(
+      return SqlText.invalid(
           problem,
           "it gives another result with each call, but counting and reading must find the same"
               + " rows; give the value as a parameter (?)");
@@ -408,7 +408,7 @@ final class ExpressionRules {
         || expression instanceof NumericBind) {
       return unnamedOnly(expression);
     }
-    return SqlErrors.invalid(
+    return SqlText.invalid(
         problem,
         "conditions and columns consist of columns, literals, question marks, comparisons, AND, OR,"
             + " NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, CASE, CAST and functions of one row;"
@@ -416,7 +416,7 @@ final class ExpressionRules {
   }
 
   private TensorFlowIgniteException unnamedOnly(Expression parameter) {
-    return SqlErrors.invalid(
+    return SqlText.invalid(
         "in " + text + ": " + parameter + " is refused",
         "a parameter is a plain question mark, and parameters=[...] gives the values in order;"
             + " write ?");

@@ -70,12 +70,12 @@ final class FromRules implements Clause {
     Table from = table(item);
     String alias = alias(from);
     if (!isMain(from)) {
-      throw SqlErrors.invalid(
-          text + " reads from " + SqlErrors.shown(from),
+      throw SqlText.invalid(
+          text + " reads from " + SqlText.shown(from),
           String.format(
               "the first table of a SELECT is the table of its cache %s, which is %s, and others"
                   + " are joined to it; write FROM %s",
-              main.cache(), main, main));
+              main.cache, main, main));
     }
     scope.addFirst(SqlTable.resolveName(alias), main);
     return main.quoted() + " AS " + alias;
@@ -88,20 +88,20 @@ final class FromRules implements Clause {
     SqlTable found = isMain(from) ? main : find(from);
     others.add(found);
     if (++count > MAX_TABLES) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " reads more than " + MAX_TABLES + " tables",
           "a node tries the rows of one table for each row of another, so a statement has at most "
               + MAX_TABLES
               + ", including tables of subqueries; read fewer, or load their join into a cache");
     }
-    from.setName(SqlTable.quote(found.name()));
-    from.setSchemaName(SqlTable.quote(found.schema()));
+    from.setName(SqlTable.quote(found.name));
+    from.setSchemaName(SqlTable.quote(found.schema));
     from.setAlias(new Alias(alias, true));
     return scope
         .add(SqlTable.resolveName(alias), found)
         .orElseThrow(
             () ->
-                SqlErrors.invalid(
+                SqlText.invalid(
                     text + " calls two tables " + alias,
                     "each table of a statement has its own name, in subqueries too; give one of"
                         + " them another (AS name)"));
@@ -120,8 +120,8 @@ final class FromRules implements Clause {
         || conditions.size() != 1
         || (join.isInner() && join.isLeft())
         || !plain.toString().equals(join.toString())) {
-      throw SqlErrors.invalid(
-          text + " has the join " + SqlErrors.shown(join),
+      throw SqlText.invalid(
+          text + " has the join " + SqlText.shown(join),
           "only a row of the cache's table has an owner, so a join finds rows for each of them;"
               + " write [INNER] JOIN table ON condition, or LEFT JOIN table ON condition");
     }
@@ -142,13 +142,13 @@ final class FromRules implements Clause {
 
   private Table table(FromItem item) {
     if (item == null) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " names no table",
-          "a dataset reads the rows of the cache " + main.cache() + "; add FROM " + main);
+          "a dataset reads the rows of the cache " + main.cache + "; add FROM " + main);
     }
     if (!(item instanceof Table)) {
-      throw SqlErrors.invalid(
-          text + " reads from " + SqlErrors.shown(item) + ", which is no table",
+      throw SqlText.invalid(
+          text + " reads from " + SqlText.shown(item) + ", which is no table",
           "subqueries and table functions have no partitions; write the name of a table, first FROM"
               + " "
               + main);
@@ -159,8 +159,8 @@ final class FromRules implements Clause {
     if (table.getNameParts().size() > 2
         || (alias != null && alias.getAliasColumns() != null)
         || !plain.equals(table.toString())) {
-      throw SqlErrors.invalid(
-          text + " reads from " + SqlErrors.shown(table),
+      throw SqlText.invalid(
+          text + " reads from " + SqlText.shown(table),
           "a table is written as TABLE or SCHEMA.TABLE, with a name after it or not, and without"
               + " hints; write for instance FROM "
               + main);
@@ -178,7 +178,7 @@ final class FromRules implements Clause {
 
   private boolean isMain(Table table) {
     String schema = schema(table);
-    return name(table).equals(main.name()) && (schema == null || schema.equals(main.schema()));
+    return name(table).equals(main.name) && (schema == null || schema.equals(main.schema));
   }
 
   private SqlTable find(Table table) {
@@ -186,8 +186,8 @@ final class FromRules implements Clause {
         .find(schema(table), name(table))
         .orElseThrow(
             () ->
-                SqlErrors.invalid(
-                    text + " reads from " + SqlErrors.shown(table) + ", and there is no such table",
+                SqlText.invalid(
+                    text + " reads from " + SqlText.shown(table) + ", and there is no such table",
                     "a SELECT joins tables of caches to "
                         + main
                         + "; write the name of one of them as TABLE or SCHEMA.TABLE"));
@@ -232,8 +232,7 @@ final class FromRules implements Clause {
       lists.add(source.table);
     }
     Operand column = column(select.getSelectItems(), scope, exists, parentheses);
-    new CoLocationRules(text, scope)
-        .require(source, select.getWhere(), "in the WHERE of the subquery");
+    scope.requireCoLocated(source, select.getWhere(), "in the WHERE of the subquery");
     // Then subqueries in the condition find this table where it is.
     new ExpressionRules(scope, values, this).check(select.getWhere());
     return column;
@@ -269,8 +268,8 @@ final class FromRules implements Clause {
   }
 
   private RuntimeException refused(ParenthesedSelect subquery, String problem) {
-    return SqlErrors.invalid(
-        "in " + text + ": " + SqlErrors.shown(subquery) + " is refused: " + problem,
+    return SqlText.invalid(
+        "in " + text + ": " + SqlText.shown(subquery) + " is refused: " + problem,
         "a subquery is a SELECT of one column, which may be an aggregate, from one table with a"
             + " WHERE; write only this, or join the table");
   }

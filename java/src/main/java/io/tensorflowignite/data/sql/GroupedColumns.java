@@ -31,7 +31,7 @@ final class GroupedColumns {
   private final String written;
   private String affinityKey;
 
-  private GroupedColumns(GroupByElement groups, TableScope scope, StatementValues values) {
+  GroupedColumns(GroupByElement groups, TableScope scope, StatementValues values) {
     this.text = values.text();
     this.scope = scope;
     ExpressionList<?> parts = groups.getGroupByExpressionList();
@@ -52,16 +52,6 @@ final class GroupedColumns {
     requireAffinityKey(parts);
   }
 
-  /**
-   * @param groups null: the SELECT has no groups
-   */
-  static Optional<GroupedColumns> of(
-      GroupByElement groups, TableScope scope, StatementValues values) {
-    return groups == null
-        ? Optional.empty()
-        : Optional.of(new GroupedColumns(groups, scope, values));
-  }
-
   private void add(Column column) {
     scope.makeExact(column);
     String name = SqlTable.resolveName(column.getColumnName());
@@ -71,7 +61,7 @@ final class GroupedColumns {
     names.add(name.toUpperCase(Locale.ROOT));
     boolean isKey =
         source.filter(table -> table == scope.main()).isPresent()
-            && scope.main().table.affinity().isKey(name);
+            && scope.main().table.affinity.isKey(name);
     if (isKey && affinityKey == null) {
       affinityKey = column.toString();
     }
@@ -79,22 +69,22 @@ final class GroupedColumns {
 
   private void requireAffinityKey(ExpressionList<?> parts) {
     SqlTable main = scope.main().table;
-    Optional<String> inexact = main.affinity().inexact();
+    Optional<String> inexact = main.affinity.inexact();
     if (inexact.isPresent()) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text
               + " has groups, but of "
               + main
               + " no group lies in one partition: "
               + inexact.get(),
           "each owner makes groups of its own rows; create cache "
-              + main.cache()
+              + main.cache
               + " with an affinity key of type TINYINT, SMALLINT, INT, BIGINT, VARCHAR or UUID"
               + " (tensorflow_ignite.load(affinity=), CREATE TABLE ... WITH \"affinity_key=...\")");
     }
     if (affinityKey == null) {
-      throw SqlErrors.invalid(
-          text + " groups by " + SqlErrors.shown(parts) + ", without the affinity key",
+      throw SqlText.invalid(
+          text + " groups by " + SqlText.shown(parts) + ", without the affinity key",
           "each owner makes groups of its own rows, so a group must lie in one partition; add "
               + scope.main().key()
               + " to GROUP BY, or group the rows that you have read");
@@ -109,7 +99,7 @@ final class GroupedColumns {
     for (Column column : list) {
       Optional<Source> source = scope.source(column);
       if (source.filter(found -> found.determined).isEmpty()) {
-        throw SqlErrors.invalid(
+        throw SqlText.invalid(
             text + " groups by " + column + ", of which a row of the cache can have several values",
             String.format(
                 "an owner holds its groups, so there are at most as many as rows of %s; group by"
@@ -139,10 +129,10 @@ final class GroupedColumns {
   /** SQL may also read a name in GROUP BY as the name of a result: then both must be the same. */
   void requireOwnName(String result, Expression expression) {
     if (names.contains(result.toUpperCase(Locale.ROOT)) && !contains(expression)) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format(
               "%s calls %s %s, as a grouped column is called",
-              text, SqlErrors.shown(expression), result),
+              text, SqlText.shown(expression), result),
           "SQL would group by that result; give it another name (AS name)");
     }
   }
@@ -153,8 +143,8 @@ final class GroupedColumns {
   }
 
   private RuntimeException refused(Object part, String problem) {
-    return SqlErrors.invalid(
-        "in " + text + ": " + SqlErrors.shown(part) + " is refused: " + problem,
+    return SqlText.invalid(
+        "in " + text + ": " + SqlText.shown(part) + " is refused: " + problem,
         "GROUP BY has columns, separated by commas, and the affinity key of the cache, "
             + scope.main().key()
             + ", is one of them; write these");
@@ -237,9 +227,7 @@ final class GroupedColumns {
           return Operand.NUMBER;
         case "MIN":
         case "MAX":
-          return value.isInstant()
-              ? value
-              : new Operand(value.kind(), value.characters(), value.rows());
+          return value.isInstant() ? value : new Operand(value.kind, value.characters, value.rows);
         default:
           call.arithmetic('+');
           if (name.equals("AVG")) {
@@ -248,13 +236,13 @@ final class GroupedColumns {
           // The sum of whole numbers of 64 bits is a decimal.
           return new Operand(
               Kind.DECIMAL,
-              SUM_DIGITS + (value.kind() == Kind.DECIMAL ? value.characters() : 0),
-              value.rows());
+              SUM_DIGITS + (value.kind == Kind.DECIMAL ? value.characters : 0),
+              value.rows);
       }
     }
 
     private static Operand mean(Operand value, Operation call) {
-      if (value.kind() == Kind.DECIMAL) {
+      if (value.kind == Kind.DECIMAL) {
         throw call.refused(
             "it is the mean of decimals",
             "a mean has more digits than its values, and a column has a fixed number of them; write"
@@ -264,8 +252,8 @@ final class GroupedColumns {
     }
 
     private TensorFlowIgniteException refused(Expression expression, String rule) {
-      return SqlErrors.invalid(
-          "in " + values.text() + ": " + SqlErrors.shown(expression) + " is refused", rule);
+      return SqlText.invalid(
+          "in " + values.text() + ": " + SqlText.shown(expression) + " is refused", rule);
     }
   }
 }

@@ -55,11 +55,18 @@ final class Operand {
   private static final Set<Class<?>> OTHERS =
       Set.of(DateValue.class, TimeValue.class, TimestampValue.class, NullValue.class);
 
-  private final Kind kind;
-  private final long characters;
-  private final long rows;
+  final Kind kind;
+
+  /** Characters that do not depend on the row. */
+  final long characters;
+
+  /** How often the value can contain its row. */
+  final long rows;
+
+  /** The values of a tuple; empty for any other value. */
+  final List<Operand> elements;
+
   private final String literal;
-  private final List<Operand> elements;
 
   Operand(Kind kind, long characters, long rows) {
     this(kind, characters, rows, null, List.of());
@@ -102,8 +109,8 @@ final class Operand {
 
   private static Operand numberLiteral(String text, String value) {
     if (isLargeNumber(value)) {
-      throw SqlErrors.invalid(
-          "in " + text + ": the number " + SqlErrors.shown(value) + " is refused",
+      throw SqlText.invalid(
+          "in " + text + ": the number " + SqlText.shown(value) + " is refused",
           "SQL writes a decimal with all of its zeros, so a number has at most 1000 digits and "
               + MAX_EXPONENT_DIGITS
               + " digits of exponent; give a smaller number, or a double as a parameter (?)");
@@ -119,8 +126,8 @@ final class Operand {
 
   private static void requireQuoted(String text, String literal) {
     if (!QUOTED.matcher(literal).matches()) {
-      throw SqlErrors.invalid(
-          "in " + text + ": the text " + SqlErrors.shown(literal) + " is refused",
+      throw SqlText.invalid(
+          "in " + text + ": the text " + SqlText.shown(literal) + " is refused",
           "a text stands in single quotes, with each quote inside doubled; write 'it''s', or give"
               + " the text as a parameter (?)");
     }
@@ -200,10 +207,6 @@ final class Operand {
     return new Operand(kind, characters + 1, rows, signed, List.of());
   }
 
-  Kind kind() {
-    return kind;
-  }
-
   /** Whether it is the value of a column of instants, which SQL shows in the node's time zone. */
   boolean isInstant() {
     return this == INSTANT;
@@ -215,21 +218,6 @@ final class Operand {
 
   boolean isMadeOrStoredText() {
     return kind == Kind.TEXT || kind == Kind.TEXT_COLUMN;
-  }
-
-  /** The values of a tuple; empty for any other value. */
-  List<Operand> elements() {
-    return elements;
-  }
-
-  /** Characters that do not depend on the row. */
-  long characters() {
-    return characters;
-  }
-
-  /** How often the value can contain its row. */
-  long rows() {
-    return rows;
   }
 
   /** The text of a literal or of a parameter's value. */

@@ -92,7 +92,7 @@ public final class RowSelect {
 
   void requireParameters(int given) {
     if (given != parameters) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format("%s has %d question marks, but %d parameters", text, parameters, given),
           "each question mark needs one parameter, in order; give that number of values"
               + " (parameters=[...])");
@@ -107,9 +107,9 @@ public final class RowSelect {
    */
   void requireBounded(ToLongFunction<SqlTable> rows, long maxHeld) {
     for (SqlTable table : source.lists) {
-      long values = table.affinity().isReplicated() ? rows.applyAsLong(table) : 0;
+      long values = table.affinity.isReplicated() ? rows.applyAsLong(table) : 0;
       if (values > maxHeld) {
-        throw SqlErrors.invalid(
+        throw SqlText.invalid(
             String.format(
                 "%s has a list IN (SELECT ...) of %s, which has %,d rows", text, table, values),
             String.format(
@@ -123,7 +123,7 @@ public final class RowSelect {
       partners *= Math.max(1, rows.applyAsLong(table));
     }
     if (partners > MAX_PARTNERS) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format(
               "%s joins %s, of which together %,.0f combinations may meet a row",
               text, source.multiplying, partners),
@@ -168,7 +168,7 @@ public final class RowSelect {
     /**
      * @param key the key of a row, as SQL text; of groups the affinity key, as in GROUP BY
      * @param clauses FROM and the clauses after it
-     * @param others the tables that the statement reads beside that of the cache
+     * @param others the tables that the statement reads beside the cache's table
      * @param lists the tables of IN (SELECT ...): a query holds their values on the heap
      * @param multiplying joined REPLICATED tables; all of their rows may match one row of the cache
      */

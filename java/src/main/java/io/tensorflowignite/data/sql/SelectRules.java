@@ -24,7 +24,7 @@ import net.sf.jsqlparser.statement.select.SetOperationList;
 /**
  * The allowed form of a SELECT: columns FROM the cache's table, joined tables, a condition, and
  * groups. The owner of each partition answers it alone, and all answers together are the result: so
- * rows of other tables must lie where the cache's row does ({@link CoLocationRules}), and rows of a
+ * rows of other tables must lie where the cache's row does ({@link TableScope}), and rows of a
  * group in one partition ({@link GroupedColumns}).
  */
 final class SelectRules {
@@ -38,13 +38,14 @@ final class SelectRules {
   private final String text;
   private final StatementValues values;
   private final FromRules tables;
-  private final TableScope scope = TableScope.empty();
+  private final TableScope scope;
   private final List<RowSelect.Column> columns = new ArrayList<>();
   private final Set<String> names = new HashSet<>();
   private long rows;
 
   private SelectRules(SqlTable table, FromRules.Tables others, String text, Object[] parameters) {
     this.text = text;
+    scope = new TableScope(text);
     values = new StatementValues(text, parameters);
     tables = new FromRules(values, table, others);
   }
@@ -55,10 +56,12 @@ final class SelectRules {
    * @param parameters the values of the question marks
    */
   static RowSelect condition(SqlTable table, String where, Object... parameters) {
-    String text = SqlParsing.shown("where", where);
-    Expression condition = SqlParsing.condition(where);
+    String text = SqlText.shown("where", where);
+    Expression condition = SqlText.condition(where);
     StatementValues values = new StatementValues(text, parameters);
-    new ExpressionRules(TableScope.of(table), values, Clause.ROWS).check(condition);
+    TableScope scope = new TableScope(text);
+    scope.addFirst(table.name, table);
+    new ExpressionRules(scope, values, Clause.ROWS).check(condition);
     String clauses = " FROM " + table.quoted() + " WHERE " + condition;
     RowSelect.Source source =
         new RowSelect.Source("_KEY", clauses, false, List.of(), List.of(), List.of());
@@ -77,8 +80,8 @@ final class SelectRules {
    */
   static RowSelect statement(
       SqlTable table, FromRules.Tables others, String sql, Object... parameters) {
-    return new SelectRules(table, others, SqlParsing.shown("sql", sql), parameters)
-        .check(SqlParsing.statement(sql));
+    return new SelectRules(table, others, SqlText.shown("sql", sql), parameters)
+        .check(SqlText.statement(sql));
   }
 
   /** Checks the parts in the order of their question marks, but for the names of the tables. */
@@ -88,7 +91,9 @@ final class SelectRules {
     StringBuilder clauses =
         new StringBuilder(" FROM ").append(tables.first(select.getFromItem(), scope));
     Map<Source, Join> joins = joins(select);
-    Optional<GroupedColumns> groups = GroupedColumns.of(select.getGroupBy(), scope, values);
+    Optional<GroupedColumns> groups =
+        Optional.ofNullable(select.getGroupBy())
+            .map(parts -> new GroupedColumns(parts, scope, values));
     Clause clause =
         groups
             .<Clause>map(grouped -> new GroupedColumns.Aggregates(values, grouped))
@@ -115,7 +120,7 @@ final class SelectRules {
         joins.keySet().stream()
             .filter(source -> !source.single)
             .map(source -> source.table)
-            .filter(table -> table.affinity().isReplicated())
+            .filter(table -> table.affinity.isReplicated())
             .collect(Collectors.toList());
     String key =
         groups
@@ -142,7 +147,7 @@ final class SelectRules {
       groups.ifPresent(grouped -> grouped.requireOwnName(column.name, expression));
     }
     if (!names.add(column.name)) {
-      throw SqlErrors.twice(text, column.isStar() ? "*" : column.name);
+      throw SqlText.twice(text, column.isStar() ? "*" : column.name);
     }
     columns.add(column);
   }
@@ -151,14 +156,14 @@ final class SelectRules {
     if (all.getExceptColumns() != null
         || all.getReplaceExpressions() != null
         || (all.getClass() != AllColumns.class && all.getClass() != AllTableColumns.class)) {
-      throw SqlErrors.invalid(
-          text + " has " + SqlErrors.shown(all),
+      throw SqlText.invalid(
+          text + " has " + SqlText.shown(all),
           "a star means all columns of the table; name the columns that you need");
     }
     boolean ofOne = all.getClass() == AllTableColumns.class;
     if (grouped || (!ofOne && scope.sources().size() > 1)) {
-      throw SqlErrors.invalid(
-          text + " has " + SqlErrors.shown(all) + (grouped ? " of groups" : " of several tables"),
+      throw SqlText.invalid(
+          text + " has " + SqlText.shown(all) + (grouped ? " of groups" : " of several tables"),
           "a star means all columns of one table; name the columns that you need, or without groups"
               + " write the star of one table, such as "
               + scope.main().written()
@@ -177,9 +182,9 @@ final class SelectRules {
       SelectItem<?> item, Expression expression, int position, ExpressionRules rules) {
     // As the caller has written it; the check writes it as SQL has it.
     String written = expression instanceof Column ? ((Column) expression).getColumnName() : null;
-    rows += rules.check(expression).rows();
+    rows += rules.check(expression).rows;
     if (rows > MAX_ROWS_SELECTED) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " selects columns that can have " + rows + " times the size of a row",
           "the columns of a SELECT may have "
               + MAX_ROWS_SELECTED
@@ -198,8 +203,8 @@ final class SelectRules {
     if (alias != null) {
       return new RowSelect.Column(alias, null, null);
     }
-    throw SqlErrors.invalid(
-        text + ": column " + position + ", " + SqlErrors.shown(expression) + ", has no name",
+    throw SqlText.invalid(
+        text + ": column " + position + ", " + SqlText.shown(expression) + ", has no name",
         "each column of a dataset has a name; give one (AS name)");
   }
 
@@ -219,18 +224,18 @@ final class SelectRules {
   private String join(Source source, Join join) {
     Expression condition = FromRules.condition(join);
     rules(Clause.ROWS).check(condition);
-    new CoLocationRules(text, scope).require(source, condition, "ON");
+    scope.requireCoLocated(source, condition, "ON");
     return FromRules.written(join);
   }
 
   private PlainSelect plain(Statement statement) {
     if (statement instanceof SetOperationList) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " combines SELECTs (UNION, INTERSECT, EXCEPT)", ACROSS_PARTITIONS);
     }
     if (!(statement instanceof PlainSelect)) {
       String kind = statement instanceof Select ? "another form of query" : "no query";
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format(
               "%s is not a plain SELECT but %s (%s)",
               text, kind, statement.getClass().getSimpleName()),
@@ -256,13 +261,13 @@ final class SelectRules {
 
   private void refuse(String clause, Object value) {
     if (value != null) {
-      throw SqlErrors.invalid(text + " has the clause " + clause, ACROSS_PARTITIONS);
+      throw SqlText.invalid(text + " has the clause " + clause, ACROSS_PARTITIONS);
     }
   }
 
   private void requireGroups(Optional<GroupedColumns> groups) {
     if (groups.isEmpty()) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " has HAVING without GROUP BY",
           "without groups all rows are one group, which lies on many nodes; add GROUP BY "
               + scope.main().key()
@@ -280,9 +285,9 @@ final class SelectRules {
     plain.setGroupByElement(select.getGroupBy());
     plain.setHaving(select.getHaving());
     if (!plain.toString().equals(select.toString())) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text + " has more than columns, tables, a condition and groups",
-          "the allowed part is: " + SqlErrors.shown(plain) + "; remove the rest");
+          "the allowed part is: " + SqlText.shown(plain) + "; remove the rest");
     }
   }
 }

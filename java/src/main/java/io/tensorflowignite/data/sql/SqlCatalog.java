@@ -46,14 +46,14 @@ final class SqlCatalog {
             .map(row -> table(text(row, 0), text(row, 1)))
             .collect(Collectors.toList());
     if (tables.isEmpty()) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           "cache " + cache.getName() + " is not visible to SQL",
           "where and sql need a cache with a query entity; create the cache with one (CREATE TABLE,"
               + " CacheConfiguration.setQueryEntities or setIndexedTypes, tensorflow_ignite.load),"
               + " or read all rows and filter them");
     }
     if (tables.size() > 1) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           "cache " + cache.getName() + " has " + tables.size() + " tables, " + tables,
           "where and sql need a cache with one table; keep each type of rows in its own cache");
     }
@@ -79,7 +79,7 @@ final class SqlCatalog {
       found = tables;
     }
     if (found.size() > 1) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           name + " is the name of " + found.size() + " tables",
           "a SELECT names each table so that it is one; write SCHEMA.TABLE, where the schema of a"
               + " cache that was loaded is its name in double quotes");
@@ -94,7 +94,7 @@ final class SqlCatalog {
 
   private List<List<?>> query(String what, String sql, String argument) {
     SqlFieldsQuery query = new SqlFieldsQuery(sql).setArgs(argument).setLocal(true);
-    return SqlErrors.translating(what, () -> cache.query(query).getAll());
+    return SqlText.translating(what, () -> cache.query(query).getAll());
   }
 
   private SqlTable table(String schema, String name) {
@@ -108,7 +108,7 @@ final class SqlCatalog {
         configuration(cache).isSqlEscapeAll());
   }
 
-  private TableAffinity affinity(Map<String, String> types) {
+  private SqlTable.Affinity affinity(Map<String, String> types) {
     CacheConfiguration<Object, Object> configuration = configuration(cache);
     boolean replicated = configuration.getCacheMode() == CacheMode.REPLICATED;
     Set<String> columns = AffinityColumns.of(ignite, cache.getName());
@@ -118,12 +118,10 @@ final class SqlCatalog {
             .filter(Objects::nonNull)
             .findFirst()
             .orElse(null);
-    return replicated
-        ? TableAffinity.replicated(columns, type, distribution(configuration))
-        : TableAffinity.partitioned(columns, type, distribution(configuration));
+    return new SqlTable.Affinity(replicated, columns, type, distribution(configuration));
   }
 
-  private TableAffinity.Distribution distribution(CacheConfiguration<?, ?> configuration) {
+  private SqlTable.Distribution distribution(CacheConfiguration<?, ?> configuration) {
     AffinityFunction function = configuration.getAffinity();
     IgnitePredicate<ClusterNode> filter = configuration.getNodeFilter();
     // Another function than Ignite's own one is known to nobody but its cache.
@@ -131,7 +129,7 @@ final class SqlCatalog {
         function.getClass() == RendezvousAffinityFunction.class
             ? RendezvousAffinityFunction.class.getSimpleName()
             : function.getClass().getName() + " of cache " + cache.getName();
-    return new TableAffinity.Distribution(
+    return new SqlTable.Distribution(
         name,
         function.partitions(),
         filter == null || filter instanceof CacheConfiguration.IgniteAllNodesPredicate

@@ -140,8 +140,8 @@ final class SqlFunctions {
   private static Operand joined(Operation call) {
     call.format(0);
     Operand sum = call.sum(Kind.TEXT);
-    long separators = call.operand(0).characters() * call.operands().size();
-    return new Operand(Kind.TEXT, sum.characters() + separators, sum.rows());
+    long separators = call.operand(0).characters * call.operands().size();
+    return new Operand(Kind.TEXT, sum.characters + separators, sum.rows);
   }
 
   private static Operand replaced(Operation call) {
@@ -157,7 +157,7 @@ final class SqlFunctions {
   }
 
   private static Operand matched(Operation call) {
-    PatternRules.regularExpression(call);
+    call.requireCheapExpression();
     call.formats(2);
     return Operand.NUMBER;
   }
@@ -167,7 +167,7 @@ final class SqlFunctions {
     String times = call.literal(2);
     if (!times.matches("[0-9]{1,3}") || Integer.parseInt(times) > MAX_HASHES) {
       throw call.refused(
-          "it hashes " + SqlErrors.shown(times) + " times",
+          "it hashes " + SqlText.shown(times) + " times",
           "HASH repeats at most " + MAX_HASHES + " times; give 1 to " + MAX_HASHES);
     }
     return new Operand(Kind.TEXT, Operand.FIXED, 0);
@@ -188,7 +188,7 @@ final class SqlFunctions {
     }
     Operand value = call.text(1);
     long letters = Operand.FIXED + formats.length();
-    return new Operand(Kind.TEXT, value.characters() + letters * FORMAT_CHARACTERS, value.rows());
+    return new Operand(Kind.TEXT, value.characters + letters * FORMAT_CHARACTERS, value.rows);
   }
 
   /** The result of a CAST to one of the allowed types of SQL. */
@@ -220,7 +220,7 @@ final class SqlFunctions {
     } else if (OTHERS.contains(name)) {
       return Operand.OTHER;
     } else if (TEXTS.contains(name)) {
-      return value.kind() == Kind.NUMBER
+      return value.kind == Kind.NUMBER
           ? new Operand(Kind.TEXT, DOUBLE_CHARACTERS, 0)
           : call.text(BYTE_CHARACTERS);
     } else if (DECIMALS.contains(name)) {
@@ -230,7 +230,7 @@ final class SqlFunctions {
             "the text 1E999999999 becomes a decimal of a billion digits; CAST the text AS DOUBLE or"
                 + " AS BIGINT");
       }
-      return new Operand(Kind.DECIMAL, value.characters() + MAX_DIGITS, value.rows());
+      return new Operand(Kind.DECIMAL, value.characters + MAX_DIGITS, value.rows);
     }
     throw castRefused(call, name + " is not one of the types");
   }
@@ -308,8 +308,8 @@ final class SqlFunctions {
         || function.getAttribute() != null
         || function.getExtraKeyword() != null
         || function.getOnOverflowTruncate() != null) {
-      throw SqlErrors.invalid(
-          "in " + text + ": " + SqlErrors.shown(function) + " is refused",
+      throw SqlText.invalid(
+          "in " + text + ": " + SqlText.shown(function) + " is refused",
           "arguments of a function are values of one row, separated by commas; remove everything"
               + " else");
     }

@@ -26,24 +26,24 @@ public final class SqlReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final SqlQueries queries;
   private final PartitionOwners owners;
-  private final OtherCaches others;
+  private final SqlSource source;
   private final UnaryOperator<Object> keys;
   private final UnaryOperator<Object> values;
 
   /**
-   * @param others the other caches of which a SELECT reads the same partitions, or all rows
+   * @param source has the other caches of a SELECT
    * @param entity the classes of the keys and values of a condition; null: rows of a SELECT
    */
   SqlReader(
       IgniteCache<Object, Object> cache,
       SqlQueries queries,
       PartitionOwners owners,
-      OtherCaches others,
+      SqlSource source,
       QueryEntity entity) {
     this.cache = cache;
     this.queries = queries;
     this.owners = owners;
-    this.others = others;
+    this.source = source;
     keys = entity == null ? null : conversion(entity.findKeyType());
     values = entity == null ? null : conversion(entity.findValueType());
   }
@@ -65,7 +65,7 @@ public final class SqlReader implements RowReader {
       return;
     }
     try (PartitionPin hold = PartitionPin.of(cache, here, owners);
-        OtherCaches.Pins more = others.pin(here)) {
+        SqlSource.Pins more = source.pin(here)) {
       for (List<Integer> part : queries.parts(here, hold.rows())) {
         if (!run(part, writer, sink, pace)) {
           return;
@@ -81,7 +81,7 @@ public final class SqlReader implements RowReader {
 
   private void requirePrimaryHere(List<Integer> partitions) {
     partitions.forEach(owners::requirePrimaryHere);
-    others.owners().forEach(each -> partitions.forEach(each::requirePrimaryHere));
+    source.otherOwners().forEach(each -> partitions.forEach(each::requirePrimaryHere));
   }
 
   private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink, ReadPace pace)
@@ -110,7 +110,7 @@ public final class SqlReader implements RowReader {
         return false;
       }
       requirePrimaryHere(partitions);
-      throw SqlErrors.translate(queries.text(), failure);
+      throw SqlText.translate(queries.text(), failure);
     }
   }
 

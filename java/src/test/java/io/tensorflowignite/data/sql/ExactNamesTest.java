@@ -41,6 +41,6 @@ public class ExactNamesTest {
   }
 
   private static SqlTable table(boolean isEscaped) {
-    return new SqlTable("c", "c", "T", COLUMNS, TableAffinity.UNKNOWN, isEscaped);
+    return new SqlTable("c", "c", "T", COLUMNS, SqlTable.Affinity.UNKNOWN, isEscaped);
   }
 }

@@ -21,7 +21,7 @@ import org.junit.function.ThrowingRunnable;
  */
 public class RowSelectTest {
   private static final SqlTable TABLE =
-      new SqlTable("digits", "digits", "DIGIT", Map.of(), TableAffinity.UNKNOWN, false);
+      new SqlTable("digits", "digits", "DIGIT", Map.of(), SqlTable.Affinity.UNKNOWN, false);
   private static final String FROM = " FROM \"digits\".\"DIGIT\"";
   private static final String AS = FROM + " AS \"DIGIT\"";
 

@@ -7,7 +7,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.base.Refusals;
-import io.tensorflowignite.data.sql.TableAffinity.Distribution;
+import io.tensorflowignite.data.sql.SqlTable.Distribution;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,14 +32,14 @@ public class SelectOfTablesTest {
   private static final SqlTable CUSTOMER =
       table(
           "CUSTOMER",
-          TableAffinity.partitioned(Set.of("_KEY", "ID"), INT, EQUAL),
+          new SqlTable.Affinity(false, Set.of("_KEY", "ID"), INT, EQUAL),
           Map.of("ID", INT, "NAME", TEXT, "SEGMENT", INT));
   private static final SqlTable PAYMENT = payment("PAYMENT", INT, EQUAL);
   private static final SqlTable REFUND = payment("REFUND", INT, EQUAL);
   private static final SqlTable SEGMENT =
       table(
           "SEGMENT",
-          TableAffinity.replicated(Set.of("_KEY", "ID"), INT, distribution(512, null, 1)),
+          new SqlTable.Affinity(true, Set.of("_KEY", "ID"), INT, distribution(512, null, 1)),
           Map.of("ID", INT, "LABEL", TEXT));
 
   private static final Map<String, SqlTable> TABLES =
@@ -53,15 +53,18 @@ public class SelectOfTablesTest {
               payment("PARALLEL", INT, distribution(32, null, 4)),
               payment("WIDE", "java.lang.Long", EQUAL),
               payment("INEXACT", "java.math.BigDecimal", EQUAL),
-              keyed("KEYLESS", TableAffinity.partitioned(Set.of(), null, EQUAL)),
+              keyed("KEYLESS", new SqlTable.Affinity(false, Set.of(), null, EQUAL)),
               keyed(
                   "FUNCTION",
-                  TableAffinity.partitioned(
-                      Set.of("ID"), INT, new Distribution("Mine of cache function", 32, null, 1))),
+                  new SqlTable.Affinity(
+                      false,
+                      Set.of("ID"),
+                      INT,
+                      new Distribution("Mine of cache function", 32, null, 1))),
               keyed(
                   "SOMEWHERE",
-                  TableAffinity.replicated(Set.of("ID"), INT, distribution(32, "Filter", 1))))
-          .collect(Collectors.toMap(SqlTable::name, found -> found));
+                  new SqlTable.Affinity(true, Set.of("ID"), INT, distribution(32, "Filter", 1))))
+          .collect(Collectors.toMap(found -> found.name, found -> found));
 
   private static final String CUSTOMERS = "SELECT c.id FROM customer c ";
   private static final String FROM = " FROM \"customer\".\"CUSTOMER\" AS ";
@@ -515,15 +518,16 @@ public class SelectOfTablesTest {
   private static SqlTable payment(String name, String type, Distribution distribution) {
     return table(
         name,
-        TableAffinity.partitioned(Set.of("CUSTOMER_ID"), type, distribution),
+        new SqlTable.Affinity(false, Set.of("CUSTOMER_ID"), type, distribution),
         Map.of("CUSTOMER_ID", type, "AMOUNT", INT, "DAY", INT, "TEXT", TEXT));
   }
 
-  private static SqlTable keyed(String name, TableAffinity affinity) {
+  private static SqlTable keyed(String name, SqlTable.Affinity affinity) {
     return table(name, affinity, Map.of("ID", INT));
   }
 
-  private static SqlTable table(String name, TableAffinity affinity, Map<String, String> columns) {
+  private static SqlTable table(
+      String name, SqlTable.Affinity affinity, Map<String, String> columns) {
     return new SqlTable(name.toLowerCase(), name.toLowerCase(), name, columns, affinity, false);
   }
 

@@ -31,7 +31,7 @@ public class SqlSizesTest {
               Map.entry("BORN", "java.sql.Date"),
               Map.entry("_KEY", "java.lang.Long"),
               Map.entry("_VAL", "Person")),
-          TableAffinity.UNKNOWN,
+          SqlTable.Affinity.UNKNOWN,
           false);
 
   @Test

@@ -15,7 +15,7 @@ public class ZoneRulesTest {
           "events",
           "EVENT",
           Map.of("T", "java.sql.Timestamp", "U", "java.util.Date", "NAME", "java.lang.String"),
-          TableAffinity.UNKNOWN,
+          SqlTable.Affinity.UNKNOWN,
           false);
   private static final String ZONED = "2020-07-02 12:00:00+00:00";
   private static final String NAIVE = "2020-07-02 12:00:00";
