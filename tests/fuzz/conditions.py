@@ -35,10 +35,10 @@ _PATTERNS = (
 )  # fmt: skip
 _TEXT_CALLS = (
     "UPPER({t})", "LOWER({t})", "CONCAT({t}, {t})", "CONCAT_WS({t}, {t}, {t})", "SUBSTRING({t}, {n}, 3)", "TRIM({t})",
-    "LEFT({t}, {n})", "RAWTOHEX({t})", "REPLACE({t}, 'a', 'bb')", "REPLACE({t}, 'a', '{long}')", "SPACE({s})",
-    "INSERT({t}, 1, {n}, {t})", "REPEAT({t}, {s})", "LPAD({t}, {s}, {t})", "RPAD({t}, {s})", "{t} || {t}",
+    "LEFT({t}, {n})", "RAWTOHEX({t})", "REPLACE({t}, 'a', 'bb')", "REPLACE({t}, '{long}', 'a')", "REPLACE({t}, '-')",
+    "INSERT({t}, 1, {n}, {t})", "CONCAT_WS('{long}', {t}, {t}, {t})", "STRINGTOUTF8({t})", "{t} || {t}",
     "COALESCE({t}, {t})", "CAST({n} AS VARCHAR)", "CASE WHEN {p} THEN {t} ELSE {t} END",
-    "REGEXP_REPLACE({t}, 'a', '{long}')", "TRANSLATE({t}, 'ab', 'cd')", "DAYNAME(born)",
+    "CAST({t} AS BINARY)", "TRANSLATE({t}, 'ab', 'cd')", "DAYNAME(born)",
     "FORMATDATETIME(born, 'yyyy-MM-dd')", "FORMATDATETIME(born, '{long}')", "TO_CHAR({n}, '999.99')", "SOUNDEX({t})",
     "DECODE({n}, 1, {t}, {t})", "NVL2({n}, {t}, {t})", "UTF8TOSTRING(STRINGTOUTF8({t}))", "CHAR({n})",
     "HEXTORAW({t})",
@@ -59,7 +59,8 @@ _EVIL_CALLS = (
     "CAST({n} AS DECIMAL(100000000, 100000000))", "CAST({t} AS CHAR(2000000000))", "CAST({t} AS CLOB)",
     "CAST({t} AS OTHER)", "CAST({t} AS INT ARRAY)", "REPLACE({t}, 'a', {t})", "(SELECT {t})", "{t} + {n}",
     "CONCAT('1E', '999999999') + 1", "COALESCE('1E999999999', 1.0)", "REGEXP_REPLACE({t}, '(a)', '$1$1$1')",
-    "ABS({t}, {t}, {t})",
+    "ABS({t}, {t}, {t})", "SPACE({s})", "REPEAT({t}, {s})", "LPAD({t}, {s}, {t})", "RPAD({t}, {s})",
+    "REPLACE({t}, 'a', '{long}')", "REGEXP_REPLACE({t}, 'a', '{long}')",
 )  # fmt: skip
 _PREDICATES = (
     "{t} = {t}", "{t} < {t}", "{n} = {n}", "{n} <> {n}", "{n} >= {n}", "{n} BETWEEN {n} AND {n}",

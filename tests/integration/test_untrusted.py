@@ -112,9 +112,7 @@ def test_a_condition_that_would_be_read_for_years_is_refused_at_once(
 
 @pytest.mark.full
 def test_conditions_that_make_large_values_are_refused_and_the_node_lives(cluster: LocalCluster, fuzzed: str) -> None:
-    with pytest.raises(
-        tfi.errors.SqlInvalidError, match=r"SPACE\(2000000000\) is refused: .* 2,000,000,000 characters"
-    ):
+    with pytest.raises(tfi.errors.SqlInvalidError, match=r"SPACE\(2000000000\) is refused: .* is not allowed"):
         tfi.read_table(fuzzed, where="LENGTH(SPACE(2000000000)) > 0", options=tfi.ReadOptions(address=cluster.address))
     conditions.prepare(cluster.address)
     answered = conditions.fuzz(cluster.address, 200, 7)

@@ -13,17 +13,22 @@ import org.apache.arrow.memory.BufferAllocator;
  */
 public abstract class Column {
   /** The largest offset: Arrow's offsets have 32 bits. */
-  public static final long MAX_OFFSET = Integer.MAX_VALUE;
+  private static final long MAX_OFFSET = Integer.MAX_VALUE;
 
   private final BufferAllocator allocator;
   private final Nulls nulls;
-  private final Validity validity;
+  private final List<GrowingBuffer> buffers = new ArrayList<>(3);
+
+  /** One bit for each value, 0 for a null. It is written from the first null of a batch on. */
+  private final GrowingBuffer validity;
+
+  private int nullCount;
   private int count;
 
-  public Column(Nulls nulls, BufferAllocator allocator) {
+  Column(Nulls nulls, BufferAllocator allocator) {
     this.nulls = nulls;
     this.allocator = allocator;
-    validity = nulls == Nulls.NULLS_KEEP ? new Validity(allocator) : null;
+    validity = buffer(0);
   }
 
   /**
@@ -41,16 +46,20 @@ public abstract class Column {
   }
 
   /** Adds one value, which is not null. */
-  public abstract void put(Object value) throws MismatchException;
+  abstract void put(Object value) throws MismatchException;
 
   /** Adds the default that replaces a null: zero, false, an empty text, an empty list. */
-  public abstract void putDefault() throws MismatchException;
+  abstract void putDefault() throws MismatchException;
 
   /** Size of the column's values, with its children, in bytes. */
   public abstract long bytes();
 
   /** Returns the buffers after the validity buffer; the caller owns them. */
-  public List<ArrowBuf> takeBuffers() {
+  List<ArrowBuf> takeBuffers() {
+    return List.of();
+  }
+
+  List<Batch.ColumnData> takeChildren() {
     return List.of();
   }
 
@@ -58,17 +67,13 @@ public abstract class Column {
    * Removes the values from an index on, also from the children, if later values would not
    * overwrite them.
    */
-  public void truncateValues(int from) {}
+  void truncateValues(int from) {}
 
-  /** Frees the buffers of this column and of its children. */
-  public abstract void free();
-
-  public List<ColumnData> takeChildren() {
-    return List.of();
-  }
+  /** Called when all values are removed and the buffers are freed. */
+  void cleared() {}
 
   /** Adds the elements of an array of primitives. */
-  public void putAll(Object array) throws MismatchException {
+  void putAll(Object array) throws MismatchException {
     int length = Array.getLength(array);
     for (int i = 0; i < length; i++) {
       try {
@@ -80,52 +85,60 @@ public abstract class Column {
   }
 
   /** Adds a null, or the default that replaces it. */
-  public final void putMissing() throws MismatchException {
+  final void putMissing() throws MismatchException {
     if (nulls == Nulls.NULLS_DEFAULT) {
       putDefault();
     } else if (nulls == Nulls.NULLS_KEEP) {
       int index = count;
       putNull();
-      validity.setNull(index);
+      if (nullCount == 0) {
+        setValid(0, index);
+      }
+      validity.setBit(index, false);
+      nullCount++;
     } else {
       throw new MismatchException("is null");
     }
   }
 
   /** Adds the values below a null; readers ignore them. */
-  public void putNull() throws MismatchException {
+  void putNull() throws MismatchException {
     putDefault();
+  }
+
+  private void setValid(int from, int to) {
+    for (int i = from; i < to; i++) {
+      validity.setBit(i, true);
+    }
   }
 
   /** Removes the values from an index on. */
   public final void truncate(int from) {
     // Also for from == count: children may hold parts of a value that did not fit.
     truncateValues(from);
-    if (validity != null && from < count) {
-      validity.truncate(from, count);
+    for (int i = from; nullCount > 0 && i < count; i++) {
+      nullCount -= validity.bit(i) ? 0 : 1;
     }
     count = Math.min(from, count);
   }
 
   /** Returns the column's values, which the caller owns; the column is empty then. */
-  public final ColumnData take() {
-    List<ArrowBuf> buffers = new ArrayList<>(3);
-    int nullCount = validity == null ? 0 : validity.nulls();
-    buffers.add(validity == null ? allocator.getEmpty() : validity.take(count));
-    buffers.addAll(takeBuffers());
-    List<ColumnData> children = takeChildren();
-    ColumnData data = new ColumnData(count, nullCount, buffers, children);
+  public final Batch.ColumnData take() {
+    List<ArrowBuf> taken = new ArrayList<>(3);
+    taken.add(validity.take(nullCount == 0 ? 0 : GrowingBuffer.bytesOfBits(count)));
+    taken.addAll(takeBuffers());
+    Batch.ColumnData data = new Batch.ColumnData(count, nullCount, taken, takeChildren());
     count = 0;
+    nullCount = 0;
     return data;
   }
 
   /** Removes all values and frees their memory. */
   public final void clear() {
     count = 0;
-    if (validity != null) {
-      validity.clear();
-    }
-    free();
+    nullCount = 0;
+    buffers.forEach(GrowingBuffer::clear);
+    cleared();
   }
 
   public final int count() {
@@ -133,26 +146,26 @@ public abstract class Column {
   }
 
   /** Counts values that a subclass has put into its buffers. */
-  public final void added(int values) {
-    if (validity != null) {
-      validity.setValid(count, values);
+  final void added(int values) {
+    if (nullCount > 0) {
+      setValid(count, count + values);
     }
     count += values;
   }
 
-  public final GrowingBuffer buffer() {
-    return buffer(0);
-  }
-
   /**
+   * Another buffer of this column.
+   *
    * @param expected size of the first batch's buffer, in bytes; 0: not known
    */
-  public final GrowingBuffer buffer(long expected) {
-    return new GrowingBuffer(allocator, expected);
+  final GrowingBuffer buffer(long expected) {
+    GrowingBuffer buffer = new GrowingBuffer(allocator, expected);
+    buffers.add(buffer);
+    return buffer;
   }
 
   /** Returns an offset that a batch can hold, else throws. */
-  public static long requireOffset(long offset) throws MismatchException {
+  static long requireOffset(long offset) throws MismatchException {
     if (offset > MAX_OFFSET) {
       throw MismatchException.batchTooLarge(MAX_OFFSET);
     }

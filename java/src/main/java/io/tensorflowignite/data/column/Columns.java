@@ -46,7 +46,7 @@ public final class Columns {
     return type instanceof ArrowType.Bool
         || type instanceof ArrowType.Utf8
         || type instanceof ArrowType.Binary
-        || FixedLayout.of(field, false).isPresent();
+        || FixedWidthColumn.Layout.of(field, false).isPresent();
   }
 
   /** The same field with nullable values, except the parts of a map for which Arrow has no null. */
@@ -71,7 +71,7 @@ public final class Columns {
     if (type instanceof ArrowType.Struct) {
       return children;
     }
-    return FixedLayout.of(field, false).map(layout -> (long) layout.width).orElse(0L);
+    return FixedWidthColumn.Layout.of(field, false).map(layout -> (long) layout.width).orElse(0L);
   }
 
   private static Field entries(Field entries) {
@@ -89,12 +89,12 @@ public final class Columns {
     ArrowType type = field.getType();
     List<Field> children = field.getChildren();
     if (type instanceof ArrowType.List) {
-      return new ListColumn(of(children.get(0), 0), nulls, allocator);
+      return new NestedColumn.Lists(nulls, allocator, of(children.get(0), 0));
     }
     if (type instanceof ArrowType.FixedSizeList) {
       int length = ((ArrowType.FixedSizeList) type).getListSize();
       Column child = of(children.get(0), values * length);
-      return new FixedListColumn(child, length, nulls, allocator);
+      return new NestedColumn.FixedLists(child, length, nulls, allocator);
     }
     if (type instanceof ArrowType.Struct) {
       List<String> names = new ArrayList<>();
@@ -103,23 +103,23 @@ public final class Columns {
         names.add(child.getName());
         columns.add(of(child, values));
       }
-      return new StructColumn(names, columns, nulls, allocator);
+      return new NestedColumn.Structs(names, columns, nulls, allocator);
     }
     if (type instanceof ArrowType.Map) {
       List<Field> entry = children.get(0).getChildren();
       // Arrow has no null among a map's keys.
       Nulls ofKeys = nulls == Nulls.NULLS_KEEP ? Nulls.NULLS_ERROR : nulls;
       Column keys = new Columns(ofKeys, strict, allocator).of(entry.get(0), 0);
-      return new MapColumn(keys, of(entry.get(1), 0), nulls, allocator);
+      return new NestedColumn.Maps(keys, of(entry.get(1), 0), nulls, allocator);
     }
     if (type instanceof ArrowType.Bool) {
-      return new BitColumn(nulls, allocator);
+      return new FixedWidthColumn.Bits(nulls, allocator);
     }
     if (type instanceof ArrowType.Utf8 || type instanceof ArrowType.Binary) {
-      return new BytesColumn(TextLayout.of(field, strict), nulls, allocator);
+      return new BytesColumn(field, strict, nulls, allocator);
     }
-    FixedLayout layout =
-        FixedLayout.of(field, strict)
+    FixedWidthColumn.Layout layout =
+        FixedWidthColumn.Layout.of(field, strict)
             .orElseThrow(() -> new IllegalArgumentException("no column for " + field));
     return new FixedWidthColumn(layout, nulls, allocator, values);
   }

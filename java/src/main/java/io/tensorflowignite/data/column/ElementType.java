@@ -2,10 +2,14 @@ package io.tensorflowignite.data.column;
 
 import com.google.common.primitives.Primitives;
 import java.nio.ByteBuffer;
+import java.sql.Time;
+import java.sql.Timestamp;
+import java.util.Date;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.types.FloatingPointPrecision;
+import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 
 /**
@@ -67,7 +71,7 @@ public enum ElementType {
       new ArrowType.Int(8, false),
       Short.class,
       byte[].class,
-      (to, at, value) -> to.setByte(at, (int) NumericConversion.within((Short) value, 0, 0xFF)),
+      (to, at, value) -> to.setByte(at, (int) within((Short) value, 0, 0xFF)),
       (from, at) -> (short) (from.getByte(at) & 0xFF),
       (to, array) -> to.put((byte[]) array),
       (from, length) -> filled(new byte[length], from::get)),
@@ -75,8 +79,7 @@ public enum ElementType {
       new ArrowType.Int(16, false),
       Integer.class,
       char[].class,
-      (to, at, value) ->
-          to.setShort(at, (int) NumericConversion.within((Integer) value, 0, 0xFFFF)),
+      (to, at, value) -> to.setShort(at, (int) within((Integer) value, 0, 0xFFFF)),
       (from, at) -> from.getShort(at) & 0xFFFF,
       (to, array) -> to.asCharBuffer().put((char[]) array),
       (from, length) -> filled(new char[length], from.asCharBuffer()::get)),
@@ -92,8 +95,7 @@ public enum ElementType {
       new ArrowType.Int(32, false),
       Long.class,
       null,
-      (to, at, value) ->
-          to.setInt(at, (int) NumericConversion.within((Long) value, 0, 0xFFFFFFFFL)),
+      (to, at, value) -> to.setInt(at, (int) within((Long) value, 0, 0xFFFFFFFFL)),
       (from, at) -> from.getInt(at) & 0xFFFFFFFFL,
       null,
       null);
@@ -175,8 +177,16 @@ public enum ElementType {
     return -1L >>> (64 - 8 * width + (((ArrowType.Int) arrow).getIsSigned() ? 1 : 0));
   }
 
-  /** Puts a whole number that is within this type's range. */
-  public void putWhole(ArrowBuf to, long at, long number) {
+  private static long within(long number, long min, long max) throws MismatchException {
+    if (number < min || number > max) {
+      throw new MismatchException("is " + number + ", which is not within " + min + " to " + max);
+    }
+    return number;
+  }
+
+  /** Puts any value as an integer of this type, without loss. */
+  void putWhole(ArrowBuf to, long at, Object value) throws MismatchException {
+    long number = within(whole(value), min(), max());
     switch (width) {
       case 1:
         to.setByte(at, (byte) number);
@@ -190,6 +200,33 @@ public enum ElementType {
       default:
         to.setLong(at, number);
     }
+  }
+
+  private long whole(Object value) throws MismatchException {
+    if (value instanceof Long
+        || value instanceof Integer
+        || value instanceof Short
+        || value instanceof Byte) {
+      return ((Number) value).longValue();
+    }
+    if (value instanceof Character) {
+      return (Character) value;
+    }
+    if (value instanceof Boolean) {
+      return (Boolean) value ? 1 : 0;
+    }
+    if (value instanceof Timestamp) {
+      return Temporals.since1970((Timestamp) value, TimeUnit.NANOSECOND);
+    }
+    if (value instanceof Time) {
+      return Temporals.ofDay((Time) value, TimeUnit.MILLISECOND);
+    }
+    if (value instanceof java.sql.Date) {
+      return Temporals.day((Date) value);
+    }
+    return value instanceof Date
+        ? ((Date) value).getTime()
+        : LogicalType.ordinal(value, single.getSimpleName());
   }
 
   private static <A> A filled(A array, Consumer<A> get) {

@@ -1,6 +1,8 @@
 package io.tensorflowignite.data.column;
 
 import com.google.gson.Gson;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,6 +10,9 @@ import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.FieldType;
+import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.binary.BinaryObjectException;
+import org.apache.ignite.binary.BinaryType;
 
 /** Types of Ignite that several Arrow types share: the metadata of the Arrow field names them. */
 public enum LogicalType {
@@ -52,5 +57,65 @@ public enum LogicalType {
 
   private Field field(Map<String, String> metadata) {
     return new Field(null, new FieldType(false, type, null, metadata), null);
+  }
+
+  /**
+   * Whether a value is one of an enum, which Ignite stores as a binary object of a special kind.
+   */
+  public static boolean isEnum(Object value) {
+    if (!(value instanceof BinaryObject)) {
+      return false;
+    }
+    try {
+      return ((BinaryObject) value).type().isEnum();
+    } catch (BinaryObjectException unknown) {
+      return false;
+    }
+  }
+
+  /**
+   * The name of an enum's value; its ordinal in digits if the cluster has no names for the enum.
+   */
+  static String enumName(BinaryObject value) {
+    try {
+      return value.enumName();
+    } catch (BinaryObjectException unknown) {
+      return Integer.toString(value.enumOrdinal());
+    }
+  }
+
+  /**
+   * An enum's names by ordinal; empty if the cluster has none for the enum, or the ordinals have
+   * gaps.
+   */
+  public static List<String> enumNames(BinaryType type) {
+    List<String> names = new ArrayList<>();
+    if (type == null || !type.isEnum()) {
+      return names;
+    }
+    List<BinaryObject> values = new ArrayList<>();
+    try {
+      values.addAll(type.enumValues());
+    } catch (BinaryObjectException unknown) {
+      return names;
+    }
+    values.sort(Comparator.comparingInt(BinaryObject::enumOrdinal));
+    for (BinaryObject value : values) {
+      if (value.enumOrdinal() != names.size()) {
+        return new ArrayList<>();
+      }
+      names.add(value.enumName());
+    }
+    return names;
+  }
+
+  static int ordinal(Object value, String expected) throws MismatchException {
+    if (value instanceof Enum) {
+      return ((Enum<?>) value).ordinal();
+    }
+    if (isEnum(value)) {
+      return ((BinaryObject) value).enumOrdinal();
+    }
+    throw MismatchException.otherClass(value, expected);
   }
 }

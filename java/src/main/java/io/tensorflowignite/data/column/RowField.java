@@ -60,7 +60,7 @@ public interface RowField {
         }
         if (value.getClass() != last) {
           last = value.getClass();
-          object = value instanceof BinaryObject && !Enums.isValue(value);
+          object = value instanceof BinaryObject && !LogicalType.isEnum(value);
         }
         return object ? field.of(value) : value;
       }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.flight;
 
-import io.tensorflowignite.data.column.ColumnData;
+import io.tensorflowignite.data.column.Batch.ColumnData;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;

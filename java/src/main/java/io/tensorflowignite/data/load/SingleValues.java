@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.load;
 
-import io.tensorflowignite.data.column.DecimalText;
+import io.tensorflowignite.data.column.Decimals;
 import io.tensorflowignite.data.column.ElementType;
 import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.column.MismatchException;
@@ -70,7 +70,7 @@ final class SingleValues {
       return parsed(text, UUID::fromString, "UUID");
     }
     return LogicalType.DECIMAL.matches(field)
-        ? parsed(text, DecimalText::parse, "decimal number")
+        ? parsed(text, Decimals::parse, "decimal number")
         : text;
   }
 

@@ -4,8 +4,8 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
+import io.tensorflowignite.data.column.Batch.ColumnData;
 import io.tensorflowignite.data.column.Column;
-import io.tensorflowignite.data.column.ColumnData;
 import io.tensorflowignite.data.column.Columns;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.RowField;

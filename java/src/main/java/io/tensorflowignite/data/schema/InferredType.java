@@ -1,6 +1,5 @@
 package io.tensorflowignite.data.schema;
 
-import io.tensorflowignite.data.column.Enums;
 import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.column.MismatchException;
 import java.util.ArrayList;
@@ -56,7 +55,7 @@ final class InferredType {
       observeAll((Collection<?>) value);
     } else if (value instanceof Map) {
       observeMap((Map<?, ?>) value);
-    } else if (Enums.isValue(value)) {
+    } else if (LogicalType.isEnum(value)) {
       observeEnum(((BinaryObject) value).type());
     } else if (value instanceof BinaryObject) {
       observeObject((BinaryObject) value);
@@ -128,7 +127,7 @@ final class InferredType {
 
   private void observeEnum(BinaryType type) throws MismatchException {
     requireKind("enums");
-    List<String> ofType = Enums.names(type);
+    List<String> ofType = LogicalType.enumNames(type);
     // Values of several enums have no common names.
     names = names == null || names.equals(ofType) ? ofType : List.of();
   }

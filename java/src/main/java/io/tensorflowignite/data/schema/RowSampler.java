@@ -3,7 +3,7 @@ package io.tensorflowignite.data.schema;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
-import io.tensorflowignite.data.column.Enums;
+import io.tensorflowignite.data.column.LogicalType;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.RowField;
 import java.util.ArrayList;
@@ -64,7 +64,7 @@ final class RowSampler {
     private void observe(Cache.Entry<Object, Object> row) {
       keys.observe(row.getKey());
       Object value = row.getValue();
-      if (value instanceof BinaryObject && !Enums.isValue(value)) {
+      if (value instanceof BinaryObject && !LogicalType.isEnum(value)) {
         objectTypes.add(((BinaryObject) value).type().typeName());
       } else {
         nonObjects.observe(value);

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -8,18 +9,27 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import net.sf.jsqlparser.expression.AnalyticExpression;
+import net.sf.jsqlparser.expression.AnyComparisonExpression;
 import net.sf.jsqlparser.expression.BinaryExpression;
 import net.sf.jsqlparser.expression.CaseExpression;
 import net.sf.jsqlparser.expression.CastExpression;
 import net.sf.jsqlparser.expression.Expression;
 import net.sf.jsqlparser.expression.ExtractExpression;
 import net.sf.jsqlparser.expression.Function;
+import net.sf.jsqlparser.expression.JdbcNamedParameter;
 import net.sf.jsqlparser.expression.JdbcParameter;
+import net.sf.jsqlparser.expression.JsonAggregateFunction;
+import net.sf.jsqlparser.expression.MySQLGroupConcat;
+import net.sf.jsqlparser.expression.NextValExpression;
 import net.sf.jsqlparser.expression.NotExpression;
 import net.sf.jsqlparser.expression.NullValue;
+import net.sf.jsqlparser.expression.NumericBind;
 import net.sf.jsqlparser.expression.RowConstructor;
 import net.sf.jsqlparser.expression.SignedExpression;
+import net.sf.jsqlparser.expression.TimeKeyExpression;
 import net.sf.jsqlparser.expression.TrimFunction;
+import net.sf.jsqlparser.expression.UserVariable;
 import net.sf.jsqlparser.expression.WhenClause;
 import net.sf.jsqlparser.expression.operators.arithmetic.Addition;
 import net.sf.jsqlparser.expression.operators.arithmetic.Concat;
@@ -31,6 +41,7 @@ import net.sf.jsqlparser.expression.operators.conditional.AndExpression;
 import net.sf.jsqlparser.expression.operators.conditional.OrExpression;
 import net.sf.jsqlparser.expression.operators.relational.Between;
 import net.sf.jsqlparser.expression.operators.relational.EqualsTo;
+import net.sf.jsqlparser.expression.operators.relational.ExistsExpression;
 import net.sf.jsqlparser.expression.operators.relational.ExpressionList;
 import net.sf.jsqlparser.expression.operators.relational.GreaterThan;
 import net.sf.jsqlparser.expression.operators.relational.GreaterThanEquals;
@@ -54,6 +65,20 @@ import net.sf.jsqlparser.statement.select.Select;
  * listed here is rejected. Also counts the question marks.
  */
 final class ExpressionRules {
+  /** The expressions that a clause of a SELECT allows beside expressions over one row. */
+  interface Clause {
+    /** Nothing else. */
+    Clause ROWS = (expression, rules) -> Optional.empty();
+
+    /**
+     * Checks an expression that this clause has a rule for.
+     *
+     * @param rules check the parts of the expression
+     * @return its kind and size; empty: the clause has no rule for it
+     */
+    Optional<Operand> check(Expression expression, ExpressionRules rules);
+  }
+
   private static final Set<Class<?>> CONDITIONS =
       Set.of(AndExpression.class, OrExpression.class, IsDistinctExpression.class);
   static final Set<Class<?>> COMPARISONS =
@@ -110,10 +135,10 @@ final class ExpressionRules {
    */
   Operand check(Expression expression) {
     if (expression == null) {
-      return Operand.other();
+      return Operand.OTHER;
     }
     if (checked.contains(expression)) {
-      return Operand.number();
+      return Operand.NUMBER;
     }
     Optional<Operand> special = clause.check(expression, this);
     if (special.isPresent()) {
@@ -121,20 +146,20 @@ final class ExpressionRules {
     }
     requireNoOuterJoin(expression);
     Class<?> kind = expression.getClass();
-    Optional<Operand> literal = SqlLiterals.operand(text, expression);
+    Optional<Operand> literal = Operand.literal(text, expression);
     if (literal.isPresent()) {
       return literal.get();
     } else if (CONDITIONS.contains(kind)) {
       call(expression, checkBoth(expression));
-      return Operand.number();
+      return Operand.NUMBER;
     } else if (COMPARISONS.contains(kind)) {
       return compared(expression, checkBoth(expression));
     } else if (ARITHMETIC.contains(kind)) {
       char operator = ((BinaryExpression) expression).getStringExpression().charAt(0);
-      return values.made(
-          expression, SqlMixing.arithmetic(call(expression, checkBoth(expression)), operator));
+      return values.made(expression, call(expression, checkBoth(expression)).arithmetic(operator));
     } else if (kind == Concat.class) {
-      return values.made(expression, call(expression, checkBoth(expression)).sum());
+      return values.made(
+          expression, call(expression, checkBoth(expression)).sum(Operand.Kind.TEXT));
     } else if (kind == LikeExpression.class) {
       return checkLike((LikeExpression) expression);
     } else if (LISTS.contains(kind)) {
@@ -156,7 +181,7 @@ final class ExpressionRules {
                 != SupportsOldOracleJoinSyntax.NO_ORACLE_JOIN
             || ((SupportsOldOracleJoinSyntax) expression).getOraclePriorPosition()
                 != SupportsOldOracleJoinSyntax.NO_ORACLE_PRIOR)) {
-      throw RefusedExpressions.error(text, expression);
+      throw refused(expression);
     }
   }
 
@@ -166,7 +191,7 @@ final class ExpressionRules {
     } else if (expression instanceof SignedExpression) {
       SignedExpression signed = (SignedExpression) expression;
       Operand operand = check(signed.getExpression());
-      SqlMixing.arithmetic(call(expression, List.of(operand)), signed.getSign());
+      call(expression, List.of(operand)).arithmetic(signed.getSign());
       return signed.getSign() == '-' ? operand.negative() : operand;
     } else if (expression instanceof IsNullExpression) {
       check(((IsNullExpression) expression).getLeftExpression());
@@ -187,19 +212,18 @@ final class ExpressionRules {
     } else if (expression instanceof CastExpression) {
       CastExpression cast = (CastExpression) expression;
       Operand operand = check(cast.getLeftExpression());
-      return values.made(
-          expression, CastRules.result(cast, operand, call(expression, List.of(operand))));
+      return values.made(expression, SqlFunctions.cast(cast, call(expression, List.of(operand))));
     } else if (expression instanceof ExtractExpression) {
       call(expression, List.of(check(((ExtractExpression) expression).getExpression())));
     } else if (expression instanceof TrimFunction) {
       TrimFunction trim = (TrimFunction) expression;
       List<Operand> operands =
           List.of(check(trim.getExpression()), check(trim.getFromExpression()));
-      return values.made(expression, call(expression, operands).sum());
+      return values.made(expression, call(expression, operands).sum(Operand.Kind.TEXT));
     } else {
-      throw RefusedExpressions.error(text, expression);
+      throw refused(expression);
     }
-    return Operand.number();
+    return Operand.NUMBER;
   }
 
   private List<Operand> checkBoth(Expression expression) {
@@ -209,18 +233,18 @@ final class ExpressionRules {
 
   /** Compares values, and tuples by their values at each position. */
   private Operand compared(Expression expression, List<Operand> operands) {
-    int width = operands.get(0).elements().size();
-    if (width > 0 && operands.stream().allMatch(tuple -> tuple.elements().size() == width)) {
+    int width = operands.get(0).elements.size();
+    if (width > 0 && operands.stream().allMatch(tuple -> tuple.elements.size() == width)) {
       for (int i = 0; i < width; i++) {
         int at = i;
         compared(
             expression,
-            operands.stream().map(tuple -> tuple.elements().get(at)).collect(Collectors.toList()));
+            operands.stream().map(tuple -> tuple.elements.get(at)).collect(Collectors.toList()));
       }
     } else {
-      SqlMixing.comparison(call(expression, operands));
+      call(expression, operands).compare();
     }
-    return Operand.number();
+    return Operand.NUMBER;
   }
 
   /**
@@ -244,11 +268,11 @@ final class ExpressionRules {
     } else if (first instanceof Select) {
       operands.add(check(first));
     } else {
-      throw RefusedExpressions.error(text, right);
+      throw refused(right);
     }
     checked.add(first);
     compared(in, operands);
-    return right == first ? Operand.number() : check(right);
+    return right == first ? Operand.NUMBER : check(right);
   }
 
   private Operand checkList(ExpressionList<?> list) {
@@ -275,43 +299,43 @@ final class ExpressionRules {
       results.add(check(when.getThenExpression()));
     }
     results.add(check(cases.getElseExpression()));
-    return SqlMixing.oneOf(call(cases, results), results);
+    return call(cases, results).oneOf(0);
   }
 
   private Operand checkLike(LikeExpression like) {
     if (!PATTERNS.contains(like.getLikeKeyWord()) || like.isUseBinary()) {
-      throw RefusedExpressions.error(text, like);
+      throw refused(like);
     }
     List<Operand> operands = new ArrayList<>(checkBoth(like));
     operands.add(like.getEscape() == null ? Operand.textLiteral("\\") : check(like.getEscape()));
-    FunctionCall call = call(like, operands);
+    Operation call = call(like, operands);
     if (like.getRightExpression().getClass() == NullValue.class) {
-      return Operand.number();
+      return Operand.NUMBER;
     }
     if (like.getLikeKeyWord() == LikeExpression.KeyWord.REGEXP) {
-      PatternRules.regularExpression(call, 0, call.literal(1));
+      call.requireCheapExpression();
     } else {
-      PatternRules.like(call, call.literal(1), call.literal(2));
+      call.requireCheapLike();
     }
-    return Operand.number();
+    return Operand.NUMBER;
   }
 
   private Operand checkColumn(Column column) {
     String name = column.getColumnName();
     if (column.getTable() == null && !SqlTable.isQuoted(name)) {
-      Optional<String> reason = RefusedFunctions.reasonOfWord(name);
+      Optional<String> reason = SqlFunctions.reasonOfWord(name);
       if (reason.isPresent()) {
-        throw SqlErrors.invalid("in " + text + ": " + name + " is refused", reason.get());
+        throw SqlText.invalid("in " + text + ": " + name + " is refused", reason.get());
       }
     }
-    SqlLiterals.requireName(text, name);
+    SqlTable.requireName(text, name);
     scope.makeExact(column);
     return Operand.column(scope.type(column));
   }
 
   private Operand checkParameter(JdbcParameter parameter) {
     if (parameter.isUseFixedIndex()) {
-      throw RefusedExpressions.unnamedOnly(text, parameter);
+      throw unnamedOnly(parameter);
     }
     return values.nextParameter();
   }
@@ -319,12 +343,12 @@ final class ExpressionRules {
   private Operand checkFunction(Function function) {
     List<String> parts = function.getMultipartName();
     String name = SqlTable.unquoted(parts.get(parts.size() - 1)).toUpperCase(Locale.ROOT);
-    Optional<String> reason = RefusedFunctions.reason(name);
+    Optional<String> reason = SqlFunctions.reason(name);
     if (reason.isPresent()) {
-      throw SqlErrors.invalid(
-          "in " + text + ": " + SqlErrors.shown(function) + " is refused", reason.get());
+      throw SqlText.invalid(
+          "in " + text + ": " + SqlText.shown(function) + " is refused", reason.get());
     }
-    RefusedFunctions.requirePlain(text, function);
+    SqlFunctions.requirePlain(text, function);
     List<Operand> arguments = new ArrayList<>();
     if (function.getParameters() != null) {
       arguments.addAll(checkAll(function.getParameters()));
@@ -332,30 +356,69 @@ final class ExpressionRules {
     if (function.getNamedParameters() != null) {
       arguments.addAll(checkAll(function.getNamedParameters()));
     }
-    FunctionCall call = call(function, name, arguments);
-    return values.made(
-        function,
-        SqlFunctions.rule(parts.size() == 1 ? name : "")
-            .orElseThrow(() -> call.refused(name + " is not allowed", SqlFunctions.alternative()))
-            .apply(call));
+    Operation call = call(function, name, arguments);
+    return values.made(function, SqlFunctions.result(parts.size() == 1 ? name : "", call));
   }
 
-  private FunctionCall call(Expression expression, List<Operand> operands) {
+  private Operation call(Expression expression, List<Operand> operands) {
     return call(expression, "the operation", operands);
   }
 
   /** A function with its checked arguments. */
-  FunctionCall call(Expression expression, String name, List<Operand> operands) {
-    FunctionCall call = new FunctionCall(text, expression, name, operands);
-    if (ZoneRules.dependsOnZone(expression, name, operands)) {
-      values.dependsOnZone(expression);
-    }
-    if (operands.stream().anyMatch(operand -> operand.kind() == Operand.Kind.OBJECT)) {
+  Operation call(Expression expression, String name, List<Operand> operands) {
+    Operation call = new Operation(text, expression, name, operands);
+    values.checkZone(call, expression);
+    if (operands.stream().anyMatch(operand -> operand.kind == Operand.Kind.OBJECT)) {
       throw call.refused(
           "it uses an object",
           "SQL would read the other values as serialized objects of any size; use the object's"
               + " fields, or IS NULL");
     }
     return call;
+  }
+
+  private TensorFlowIgniteException refused(Expression expression) {
+    String problem = "in " + text + ": " + SqlText.shown(expression) + " is refused";
+    if (expression instanceof Select
+        || expression instanceof ExistsExpression
+        || expression instanceof AnyComparisonExpression) {
+      return SqlText.invalid(
+          problem,
+          "a subquery reads other rows, but each partition is read separately; sql= takes EXISTS"
+              + " (SELECT ...), IN (SELECT ...) and subqueries of one value, in its WHERE and in"
+              + " columns without GROUP BY; write it there, or run it first, and give its result as"
+              + " parameters");
+    }
+    if (expression instanceof AnalyticExpression
+        || expression instanceof MySQLGroupConcat
+        || expression instanceof JsonAggregateFunction) {
+      return SqlText.invalid(
+          problem,
+          "window functions and aggregates need many rows at once, but each partition is read"
+              + " separately; compute them from the rows that you have read");
+    }
+    if (expression instanceof TimeKeyExpression || expression instanceof NextValExpression) {
+      return SqlText.invalid(
+          problem,
+          "it gives another result with each call, but counting and reading must find the same"
+              + " rows; give the value as a parameter (?)");
+    }
+    if (expression instanceof UserVariable
+        || expression instanceof JdbcNamedParameter
+        || expression instanceof NumericBind) {
+      return unnamedOnly(expression);
+    }
+    return SqlText.invalid(
+        problem,
+        "conditions and columns consist of columns, literals, question marks, comparisons, AND, OR,"
+            + " NOT, IN, BETWEEN, LIKE, IS NULL, arithmetic, CASE, CAST and functions of one row;"
+            + " use only these");
+  }
+
+  private TensorFlowIgniteException unnamedOnly(Expression parameter) {
+    return SqlText.invalid(
+        "in " + text + ": " + parameter + " is refused",
+        "a parameter is a plain question mark, and parameters=[...] gives the values in order;"
+            + " write ?");
   }
 }

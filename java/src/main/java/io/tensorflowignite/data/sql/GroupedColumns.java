@@ -1,5 +1,8 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.data.sql.ExpressionRules.Clause;
+import io.tensorflowignite.data.sql.Operand.Kind;
 import io.tensorflowignite.data.sql.TableScope.Source;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -8,9 +11,11 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.Function;
 import net.sf.jsqlparser.expression.operators.relational.ExpressionList;
 import net.sf.jsqlparser.expression.operators.relational.ParenthesedExpressionList;
 import net.sf.jsqlparser.schema.Column;
+import net.sf.jsqlparser.statement.select.AllColumns;
 import net.sf.jsqlparser.statement.select.GroupByElement;
 
 /**
@@ -26,7 +31,7 @@ final class GroupedColumns {
   private final String written;
   private String affinityKey;
 
-  private GroupedColumns(GroupByElement groups, TableScope scope, StatementValues values) {
+  GroupedColumns(GroupByElement groups, TableScope scope, StatementValues values) {
     this.text = values.text();
     this.scope = scope;
     ExpressionList<?> parts = groups.getGroupByExpressionList();
@@ -47,16 +52,6 @@ final class GroupedColumns {
     requireAffinityKey(parts);
   }
 
-  /**
-   * @param groups null: the SELECT has no groups
-   */
-  static Optional<GroupedColumns> of(
-      GroupByElement groups, TableScope scope, StatementValues values) {
-    return groups == null
-        ? Optional.empty()
-        : Optional.of(new GroupedColumns(groups, scope, values));
-  }
-
   private void add(Column column) {
     scope.makeExact(column);
     String name = SqlTable.resolveName(column.getColumnName());
@@ -66,30 +61,30 @@ final class GroupedColumns {
     names.add(name.toUpperCase(Locale.ROOT));
     boolean isKey =
         source.filter(table -> table == scope.main()).isPresent()
-            && scope.main().table().affinity().isKey(name);
+            && scope.main().table.affinity.isKey(name);
     if (isKey && affinityKey == null) {
       affinityKey = column.toString();
     }
   }
 
   private void requireAffinityKey(ExpressionList<?> parts) {
-    SqlTable main = scope.main().table();
-    Optional<String> inexact = main.affinity().inexact();
+    SqlTable main = scope.main().table;
+    Optional<String> inexact = main.affinity.inexact();
     if (inexact.isPresent()) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           text
               + " has groups, but of "
               + main
               + " no group lies in one partition: "
               + inexact.get(),
           "each owner makes groups of its own rows; create cache "
-              + main.cache()
+              + main.cache
               + " with an affinity key of type TINYINT, SMALLINT, INT, BIGINT, VARCHAR or UUID"
               + " (tensorflow_ignite.load(affinity=), CREATE TABLE ... WITH \"affinity_key=...\")");
     }
     if (affinityKey == null) {
-      throw SqlErrors.invalid(
-          text + " groups by " + SqlErrors.shown(parts) + ", without the affinity key",
+      throw SqlText.invalid(
+          text + " groups by " + SqlText.shown(parts) + ", without the affinity key",
           "each owner makes groups of its own rows, so a group must lie in one partition; add "
               + scope.main().key()
               + " to GROUP BY, or group the rows that you have read");
@@ -103,15 +98,15 @@ final class GroupedColumns {
   void requireDetermined() {
     for (Column column : list) {
       Optional<Source> source = scope.source(column);
-      if (source.filter(Source::isDetermined).isEmpty()) {
-        throw SqlErrors.invalid(
+      if (source.filter(found -> found.determined).isEmpty()) {
+        throw SqlText.invalid(
             text + " groups by " + column + ", of which a row of the cache can have several values",
             String.format(
                 "an owner holds its groups, so there are at most as many as rows of %s; group by"
                     + " columns of %s and of tables that are joined by their whole key (ON"
                     + " other.key = %s.column), written with the tables' names; read the cache of"
                     + " the other table instead, or write MIN(%s) as a column",
-                scope.main().table(), scope.main().written(), scope.main().written(), column));
+                scope.main().table, scope.main().written(), scope.main().written(), column));
       }
     }
   }
@@ -134,10 +129,10 @@ final class GroupedColumns {
   /** SQL may also read a name in GROUP BY as the name of a result: then both must be the same. */
   void requireOwnName(String result, Expression expression) {
     if (names.contains(result.toUpperCase(Locale.ROOT)) && !contains(expression)) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format(
               "%s calls %s %s, as a grouped column is called",
-              text, SqlErrors.shown(expression), result),
+              text, SqlText.shown(expression), result),
           "SQL would group by that result; give it another name (AS name)");
     }
   }
@@ -148,10 +143,117 @@ final class GroupedColumns {
   }
 
   private RuntimeException refused(Object part, String problem) {
-    return SqlErrors.invalid(
-        "in " + text + ": " + SqlErrors.shown(part) + " is refused: " + problem,
+    return SqlText.invalid(
+        "in " + text + ": " + SqlText.shown(part) + " is refused: " + problem,
         "GROUP BY has columns, separated by commas, and the affinity key of the cache, "
             + scope.main().key()
             + ", is one of them; write these");
+  }
+
+  /**
+   * The aggregates of a SELECT with groups, or of a subquery that returns one row. Each has a state
+   * of a fixed size for each group: no list of the group's values.
+   */
+  static final class Aggregates implements Clause {
+    private static final Set<String> NAMES = Set.of("COUNT", "SUM", "AVG", "MIN", "MAX");
+    // More than the digits of 2^63 times 2^63, which a sum of whole numbers cannot reach.
+    private static final long SUM_DIGITS = 64;
+
+    private final StatementValues values;
+    private final GroupedColumns groups;
+
+    /**
+     * @param groups the columns that are the same in all rows of a group; null: all rows are one
+     *     group
+     */
+    Aggregates(StatementValues values, GroupedColumns groups) {
+      this.values = values;
+      this.groups = groups;
+    }
+
+    @Override
+    public Optional<Operand> check(Expression expression, ExpressionRules rules) {
+      if (groups != null && groups.contains(expression)) {
+        return Optional.of(rules.in(Clause.ROWS).check(expression));
+      }
+      if (expression.getClass() == Function.class && isAggregate((Function) expression)) {
+        return Optional.of(aggregate((Function) expression, rules.in(Clause.ROWS)));
+      }
+      if (groups != null && expression.getClass() == Column.class) {
+        throw refused(
+            expression,
+            "a group is one row, so its columns are columns of GROUP BY or aggregates; add "
+                + expression
+                + " to GROUP BY, or write MIN("
+                + expression
+                + ")");
+      }
+      return Optional.empty();
+    }
+
+    private static boolean isAggregate(Function function) {
+      return function.getMultipartName().size() == 1
+          && NAMES.contains(function.getName().toUpperCase(Locale.ROOT));
+    }
+
+    private Operand aggregate(Function function, ExpressionRules rows) {
+      String name = function.getName().toUpperCase(Locale.ROOT);
+      if (function.isDistinct() || function.isUnique()) {
+        throw refused(
+            function,
+            "an owner would hold all values of a group on its heap; count or add all values, or"
+                + " read the values and compute this from them");
+      }
+      ExpressionList<?> arguments = function.getParameters();
+      boolean star =
+          function.isAllColumns()
+              || (arguments != null
+                  && arguments.size() == 1
+                  && arguments.get(0).getClass() == AllColumns.class);
+      if (star && name.equals("COUNT") && function.toString().equalsIgnoreCase("COUNT(*)")) {
+        return Operand.NUMBER;
+      }
+      SqlFunctions.requirePlain(values.text(), function);
+      if (star || arguments == null || arguments.size() != 1) {
+        throw refused(function, "an aggregate has one argument, and COUNT one or *; write " + name);
+      }
+      Operand value = rows.check(arguments.get(0));
+      return values.made(function, result(name, value, rows.call(function, name, List.of(value))));
+    }
+
+    private static Operand result(String name, Operand value, Operation call) {
+      switch (name) {
+        case "COUNT":
+          return Operand.NUMBER;
+        case "MIN":
+        case "MAX":
+          return value.isInstant() ? value : new Operand(value.kind, value.characters, value.rows);
+        default:
+          call.arithmetic('+');
+          if (name.equals("AVG")) {
+            return mean(value, call);
+          }
+          // The sum of whole numbers of 64 bits is a decimal.
+          return new Operand(
+              Kind.DECIMAL,
+              SUM_DIGITS + (value.kind == Kind.DECIMAL ? value.characters : 0),
+              value.rows);
+      }
+    }
+
+    private static Operand mean(Operand value, Operation call) {
+      if (value.kind == Kind.DECIMAL) {
+        throw call.refused(
+            "it is the mean of decimals",
+            "a mean has more digits than its values, and a column has a fixed number of them; write"
+                + " AVG(CAST(... AS DOUBLE))");
+      }
+      return Operand.NUMBER;
+    }
+
+    private TensorFlowIgniteException refused(Expression expression, String rule) {
+      return SqlText.invalid(
+          "in " + values.text() + ": " + SqlText.shown(expression) + " is refused", rule);
+    }
   }
 }

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 
 /**
  * A checked condition or SELECT, as the statements that Ignite runs. The statements are written
@@ -11,26 +12,28 @@ import java.util.Optional;
  * last column of each row is a key: the key of the cache's row, or the affinity key of a group.
  */
 public final class RowSelect {
+  /** Combinations of rows of other tables that a row of the cache may meet. */
+  private static final long MAX_PARTNERS = 1_000_000;
+
   private final String text;
   private final String selected;
   private final Source source;
-  private final List<SelectColumn> columns;
+  private final List<Column> columns;
   private final int parametersInColumns;
   private final int parameters;
-  private final String zoned;
+  private final Optional<String> zoned;
 
   RowSelect(
-      String text,
       String selected,
       Source source,
-      List<SelectColumn> columns,
+      List<Column> columns,
       int parametersInColumns,
       StatementValues values) {
-    this.text = text;
     this.selected = selected;
     this.source = source;
     this.columns = columns;
     this.parametersInColumns = parametersInColumns;
+    text = values.text();
     parameters = values.used();
     zoned = values.zoned();
   }
@@ -42,7 +45,7 @@ public final class RowSelect {
 
   /** A part whose result depends on the node's time zone. */
   public Optional<String> zoned() {
-    return Optional.ofNullable(zoned);
+    return zoned;
   }
 
   /** The statement that reads the rows; the last column is the key. */
@@ -68,7 +71,7 @@ public final class RowSelect {
   }
 
   /** The columns of a SELECT; empty for a condition, which reads whole values. */
-  public List<SelectColumn> columns() {
+  public List<Column> columns() {
     return Collections.unmodifiableList(columns);
   }
 
@@ -79,20 +82,77 @@ public final class RowSelect {
 
   /** Whether a row of the statement needs more than one row of the cache. */
   boolean readsOtherRows() {
-    return source.grouped || source.related;
+    return source.grouped || !source.others.isEmpty();
   }
 
   /** The tables that the statement reads beside the cache's table. */
-  OtherTables others() {
+  List<SqlTable> others() {
     return source.others;
   }
 
-  public void requireParameters(int given) {
+  void requireParameters(int given) {
     if (given != parameters) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format("%s has %d question marks, but %d parameters", text, parameters, given),
           "each question mark needs one parameter, in order; give that number of values"
               + " (parameters=[...])");
+    }
+  }
+
+  /**
+   * Throws if other tables are too large for what the statement does with them.
+   *
+   * @param rows returns the number of rows of a REPLICATED table
+   * @param maxHeld number of values of a list that a query may hold on the heap
+   */
+  void requireBounded(ToLongFunction<SqlTable> rows, long maxHeld) {
+    for (SqlTable table : source.lists) {
+      long values = table.affinity.isReplicated() ? rows.applyAsLong(table) : 0;
+      if (values > maxHeld) {
+        throw SqlText.invalid(
+            String.format(
+                "%s has a list IN (SELECT ...) of %s, which has %,d rows", text, table, values),
+            String.format(
+                "a node holds the values of the list on its heap, which has room for %,d; write"
+                    + " EXISTS (SELECT 1 FROM ... WHERE ...), or join the table",
+                maxHeld));
+      }
+    }
+    double partners = 1;
+    for (SqlTable table : source.multiplying) {
+      partners *= Math.max(1, rows.applyAsLong(table));
+    }
+    if (partners > MAX_PARTNERS) {
+      throw SqlText.invalid(
+          String.format(
+              "%s joins %s, of which together %,.0f combinations may meet a row",
+              text, source.multiplying, partners),
+          String.format(
+              "a node tries all of them for each row, so there may be %,d; join these tables by"
+                  + " their whole key (ON other.key = table.column), or make them smaller",
+              MAX_PARTNERS));
+    }
+  }
+
+  /** One column of a SELECT, as the user wrote it. */
+  static final class Column {
+    final String name;
+    final String source;
+    final SqlTable table;
+
+    /**
+     * @param name null: a star, all columns of the table
+     * @param source the SQL name of the table's column; null: a star or a computed value
+     * @param table the table of the column or star; null: a computed value, or not known
+     */
+    Column(String name, String source, SqlTable table) {
+      this.name = name;
+      this.source = source;
+      this.table = table;
+    }
+
+    boolean isStar() {
+      return name == null;
     }
   }
 
@@ -101,43 +161,30 @@ public final class RowSelect {
     private final String key;
     private final String clauses;
     private final boolean grouped;
-    private final boolean related;
-    private final OtherTables others;
+    private final List<SqlTable> others;
+    private final List<SqlTable> lists;
+    private final List<SqlTable> multiplying;
 
-    private Source(
-        String key, String clauses, boolean grouped, boolean related, OtherTables others) {
+    /**
+     * @param key the key of a row, as SQL text; of groups the affinity key, as in GROUP BY
+     * @param clauses FROM and the clauses after it
+     * @param others the tables that the statement reads beside the cache's table
+     * @param lists the tables of IN (SELECT ...): a query holds their values on the heap
+     * @param multiplying joined REPLICATED tables; all of their rows may match one row of the cache
+     */
+    Source(
+        String key,
+        String clauses,
+        boolean grouped,
+        List<SqlTable> others,
+        List<SqlTable> lists,
+        List<SqlTable> multiplying) {
       this.key = key;
       this.clauses = clauses;
       this.grouped = grouped;
-      this.related = related;
       this.others = others;
-    }
-
-    /**
-     * Rows of one table.
-     *
-     * @param clauses FROM and the clauses after it
-     */
-    static Source ofTable(String clauses) {
-      return new Source("_KEY", clauses, false, false, OtherTables.NONE);
-    }
-
-    /**
-     * Rows of a table with rows of others: joined, or by subqueries.
-     *
-     * @param table the name of the cache's table in the statement
-     */
-    static Source ofTables(String table, String clauses, OtherTables others) {
-      return new Source(table + "._KEY", clauses, false, true, others);
-    }
-
-    /**
-     * Groups of rows.
-     *
-     * @param key the affinity key, as it is written in GROUP BY
-     */
-    static Source ofGroups(String key, String clauses, OtherTables others) {
-      return new Source(key, clauses, true, !others.all().isEmpty(), others);
+      this.lists = lists;
+      this.multiplying = multiplying;
     }
   }
 }

@@ -1,13 +1,17 @@
 package io.tensorflowignite.data.sql;
 
+import io.grpc.Context;
 import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.ignite.SqlColumn;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteInterruptedException;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
@@ -21,9 +25,9 @@ import org.apache.ignite.configuration.CacheConfiguration;
  * <ul>
  *   <li>It reads only partitions of the given numbers of <em>every</em> PARTITIONED cache in the
  *       query, in FROM and in subqueries (IndexingQueryFilterImpl). It does not check that they are
- *       primary, so we require that of all of these caches, and a backup is read by nobody.
- *   <li>It reads a REPLICATED cache whole. As the SELECT's own cache such a one is read on each
- *       owner, and a row's key gives its partition.
+ *       primary, so we require primary partitions of all of these caches, and never read a backup.
+ *   <li>It reads a REPLICATED cache whole. If the SELECT's own cache is REPLICATED, each owner
+ *       reads it, and a row's key gives its partition.
  *   <li>A local query does not check that its partitions are complete, so we pin them. A query that
  *       is not local does, and waits.
  *   <li>If a cache has a query parallelism, a local query with partitions fails. A query that is
@@ -36,10 +40,21 @@ import org.apache.ignite.configuration.CacheConfiguration;
  *   <li>With <em>collocated</em>, groups and counts are complete on each node: a count comes as one
  *       row from each, which we add.
  * </ul>
+ *
+ * <p>A query holds values on the heap of a node: the values of a list, and its groups, unless an
+ * index returns the rows of each group one after the other. Their number is known only after the
+ * query, but is at most the number of rows that are read. So a query with groups reads fewer
+ * partitions at a time.
  */
 final class SqlQueries {
   /** Rows that a node holds in its heap at a time; a row may have many megabytes. */
   private static final int PAGE_ROWS = 16;
+
+  /** An estimate for a group with five aggregates, in a map with its key: about 400. */
+  private static final int BYTES = 512;
+
+  /** All queries that a node runs at a time hold an eighth of its heap. */
+  private static final int HEAP_DIVISOR = 8;
 
   private final IgniteCache<Object, Object> cache;
   private final RowSelect select;
@@ -73,7 +88,7 @@ final class SqlQueries {
 
   /** The columns, the key last. Runs no query. */
   List<SqlColumn> metadata() {
-    return SqlErrors.translating(
+    return SqlText.translating(
         text(),
         () -> {
           try (FieldsQueryCursor<List<?>> cursor =
@@ -100,12 +115,12 @@ final class SqlQueries {
       return List.of(partitions);
     }
     requirePartitioned(all);
-    return HeldRows.parts(partitions, rows, maxHeld);
+    return partsOfRows(partitions, rows, maxHeld);
   }
 
   private void requirePartitioned(long rows) {
     if (replicated) {
-      throw SqlErrors.invalid(
+      throw SqlText.invalid(
           String.format("%s makes groups of up to %,d rows on each node", text(), rows),
           String.format(
               "a node holds the groups of a REPLICATED cache on its heap, and with this heap has"
@@ -120,7 +135,7 @@ final class SqlQueries {
     SqlFieldsQuery query =
         query("EXPLAIN " + select.keys(), select.ofCount(parameters), true)
             .setEnforceJoinOrder(true);
-    return SqlErrors.translating(
+    return SqlText.translating(
         text(), () -> run(query, plan -> plan.getAll().toString().contains("/* group sorted */")));
   }
 
@@ -149,16 +164,14 @@ final class SqlQueries {
     }
     requirePartitioned(ofNode);
     int parts = (int) Math.min(owners.count(), ofNode / maxHeld + 1);
-    return HeldRows.partsOfNodes(byNode, parts).stream()
-        .mapToLong(part -> countAtOnce(part, owners))
-        .sum();
+    return partsOfNodes(byNode, parts).stream().mapToLong(part -> countAtOnce(part, owners)).sum();
   }
 
   private long countAtOnce(List<Integer> partitions, PartitionOwners owners) {
     Object[] values = select.ofCount(parameters);
     boolean all = partitions.size() == owners.count();
     if (replicated && !all) {
-      return SqlErrors.translating(text(), () -> countByKey(partitions, owners, values));
+      return SqlText.translating(text(), () -> countByKey(partitions, owners, values));
     }
     SqlFieldsQuery query = query(select.count(), values, false);
     if (select.readsOtherRows()) {
@@ -169,18 +182,18 @@ final class SqlQueries {
     if (!all || select.readsOtherRows()) {
       restrict(query, partitions);
     }
-    return SqlErrors.translating(text(), () -> run(query, rows -> sum(rows.getAll())));
+    return SqlText.translating(text(), () -> run(query, rows -> sum(rows.getAll())));
   }
 
   private <R> R run(SqlFieldsQuery query, Function<FieldsQueryCursor<List<?>>, R> use) {
     try {
-      QueryCancellation.requireCall();
+      Cancellation.requireCall();
       try (FieldsQueryCursor<List<?>> rows = cache.query(query);
-          QueryCancellation cancellation = new QueryCancellation(rows)) {
+          Cancellation cancellation = new Cancellation(rows)) {
         return use.apply(rows);
       }
     } catch (RuntimeException failure) {
-      QueryCancellation.requireCall();
+      Cancellation.requireCall();
       throw failure;
     }
   }
@@ -221,5 +234,92 @@ final class SqlQueries {
 
   private static SqlFieldsQuery query(String text, Object[] values, boolean local) {
     return new SqlFieldsQuery(text).setArgs(values).setLocal(local);
+  }
+
+  /** Number of rows that one query may hold. */
+  static long maxHeld() {
+    Runtime node = Runtime.getRuntime();
+    return node.maxMemory() / HEAP_DIVISOR / node.availableProcessors() / BYTES;
+  }
+
+  /**
+   * Partitions in parts with at most {@code max} rows each, but one partition at least.
+   *
+   * @param rows the rows of each partition, in the order of the partitions
+   */
+  static List<List<Integer>> partsOfRows(List<Integer> partitions, List<Long> rows, long max) {
+    List<List<Integer>> parts = new ArrayList<>();
+    List<Integer> part = new ArrayList<>();
+    long sum = 0;
+    for (int i = 0; i < partitions.size(); i++) {
+      if (!part.isEmpty() && sum + rows.get(i) > max) {
+        parts.add(part);
+        part = new ArrayList<>();
+        sum = 0;
+      }
+      part.add(partitions.get(i));
+      sum += rows.get(i);
+    }
+    if (!part.isEmpty()) {
+      parts.add(part);
+    }
+    return Collections.unmodifiableList(parts);
+  }
+
+  /** The same number of parts of the partitions of each node, taken together by their order. */
+  static List<List<Integer>> partsOfNodes(Iterable<List<Integer>> nodes, int count) {
+    List<List<Integer>> parts = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      List<Integer> part = new ArrayList<>();
+      for (List<Integer> ofNode : nodes) {
+        int size = ofNode.size();
+        part.addAll(ofNode.subList(size * i / count, size * (i + 1) / count));
+      }
+      if (!part.isEmpty()) {
+        parts.add(part);
+      }
+    }
+    return Collections.unmodifiableList(parts);
+  }
+
+  /**
+   * Ends a query together with its call. A query that selects few rows sends nothing for a long
+   * time, so it would not detect that its caller has left.
+   */
+  static final class Cancellation implements AutoCloseable {
+    private final Context call = Context.current();
+    private final Context.CancellationListener listener;
+
+    Cancellation(FieldsQueryCursor<?> query) {
+      // Ignite cancels a query whose cursor is closed by another thread.
+      listener = ended -> query.close();
+      call.addListener(listener, Cancellation::start);
+    }
+
+    /** Whether the current call has ended, and with it its queries. */
+    static boolean callHasEnded() {
+      return Context.current().isCancelled();
+    }
+
+    /**
+     * @throws IgniteInterruptedException the current call has ended
+     */
+    static void requireCall() {
+      if (callHasEnded()) {
+        throw new IgniteInterruptedException("The call for which a query runs has ended.");
+      }
+    }
+
+    @Override
+    public void close() {
+      call.removeListener(listener);
+    }
+
+    /** Closing waits for other nodes, and the thread that ends the call must not. */
+    private static void start(Runnable close) {
+      Thread thread = new Thread(close, "tensorflow-ignite-cancel");
+      thread.setDaemon(true);
+      thread.start();
+    }
   }
 }

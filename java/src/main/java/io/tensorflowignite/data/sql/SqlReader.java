@@ -7,11 +7,15 @@ import io.tensorflowignite.data.read.PartitionOwners;
 import io.tensorflowignite.data.read.PartitionPin;
 import io.tensorflowignite.data.read.ReadPace;
 import io.tensorflowignite.data.read.RowReader;
+import java.sql.Timestamp;
+import java.util.Date;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.cache.query.FieldsQueryCursor;
 
 /**
@@ -22,24 +26,26 @@ public final class SqlReader implements RowReader {
   private final IgniteCache<Object, Object> cache;
   private final SqlQueries queries;
   private final PartitionOwners owners;
-  private final OtherCaches others;
-  private final SqlValueConversion conversion;
+  private final SqlSource source;
+  private final UnaryOperator<Object> keys;
+  private final UnaryOperator<Object> values;
 
   /**
-   * @param others the other caches of which a SELECT reads the same partitions, or all rows
-   * @param conversion converts keys and values for a condition; null: rows of a SELECT
+   * @param source has the other caches of a SELECT
+   * @param entity the classes of the keys and values of a condition; null: rows of a SELECT
    */
   SqlReader(
       IgniteCache<Object, Object> cache,
       SqlQueries queries,
       PartitionOwners owners,
-      OtherCaches others,
-      SqlValueConversion conversion) {
+      SqlSource source,
+      QueryEntity entity) {
     this.cache = cache;
     this.queries = queries;
     this.owners = owners;
-    this.others = others;
-    this.conversion = conversion;
+    this.source = source;
+    keys = entity == null ? null : conversion(entity.findKeyType());
+    values = entity == null ? null : conversion(entity.findValueType());
   }
 
   @Override
@@ -55,11 +61,11 @@ public final class SqlReader implements RowReader {
             .filter(ownership::isPrimaryHere)
             .collect(Collectors.toUnmodifiableList());
     // A stream may have waited for its turn until its caller has left.
-    if (here.isEmpty() || QueryCancellation.callHasEnded()) {
+    if (here.isEmpty() || SqlQueries.Cancellation.callHasEnded()) {
       return;
     }
     try (PartitionPin hold = PartitionPin.of(cache, here, owners);
-        OtherCaches.Pins more = others.pin(here)) {
+        SqlSource.Pins more = source.pin(here)) {
       for (List<Integer> part : queries.parts(here, hold.rows())) {
         if (!run(part, writer, sink, pace)) {
           return;
@@ -75,23 +81,23 @@ public final class SqlReader implements RowReader {
 
   private void requirePrimaryHere(List<Integer> partitions) {
     partitions.forEach(owners::requirePrimaryHere);
-    others.owners().forEach(each -> partitions.forEach(each::requirePrimaryHere));
+    source.otherOwners().forEach(each -> partitions.forEach(each::requirePrimaryHere));
   }
 
   private boolean run(List<Integer> partitions, BatchWriter writer, BatchSink sink, ReadPace pace)
       throws InterruptedException {
     Set<Integer> requested = new HashSet<>(partitions);
     try (FieldsQueryCursor<List<?>> rows = queries.rows(partitions);
-        QueryCancellation cancellation = new QueryCancellation(rows)) {
+        SqlQueries.Cancellation cancellation = new SqlQueries.Cancellation(rows)) {
       for (List<?> row : rows) {
         Object key = row.get(row.size() - 1);
         if (queries.returnAllPartitions() && !requested.contains(owners.partition(key))) {
           continue;
         }
-        if (conversion == null) {
+        if (values == null) {
           writer.append(key, row);
         } else {
-          writer.append(conversion.key(key), conversion.value(row.get(0)));
+          writer.append(keys.apply(key), values.apply(row.get(0)));
         }
         if (writer.isFull() && !sink.send(writer.take())) {
           return false;
@@ -100,11 +106,22 @@ public final class SqlReader implements RowReader {
       }
       return true;
     } catch (RuntimeException failure) {
-      if (QueryCancellation.callHasEnded()) {
+      if (SqlQueries.Cancellation.callHasEnded()) {
         return false;
       }
       requirePrimaryHere(partitions);
-      throw SqlErrors.translate(queries.text(), failure);
+      throw SqlText.translate(queries.text(), failure);
     }
+  }
+
+  /** Converts to the stored class: SQL returns some classes as others. */
+  private static UnaryOperator<Object> conversion(String type) {
+    if (Date.class.getName().equals(type)) {
+      return value -> value instanceof Timestamp ? new Date(((Timestamp) value).getTime()) : value;
+    }
+    if (Character.class.getName().equals(type)) {
+      return value -> value instanceof String ? (Object) ((String) value).charAt(0) : value;
+    }
+    return UnaryOperator.identity();
   }
 }

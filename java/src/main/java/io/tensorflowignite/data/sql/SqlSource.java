@@ -7,6 +7,7 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.RowField;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.read.PartitionOwners;
+import io.tensorflowignite.data.read.PartitionPin;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
@@ -20,15 +21,20 @@ import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.CachePeekMode;
+import org.apache.ignite.cache.QueryEntity;
 
 /** The rows that a command's condition or SELECT selects: their columns, number and reader. */
 public final class SqlSource {
@@ -38,7 +44,15 @@ public final class SqlSource {
   private final Ignite ignite;
   private final IgniteCache<Object, Object> cache;
   private final RowSelect select;
-  private final OtherCaches others;
+
+  /** The caches of which a SELECT reads the same partitions as of its own, on the same nodes. */
+  private final Map<IgniteCache<Object, Object>, PartitionOwners> partitioned =
+      new LinkedHashMap<>();
+
+  /** The caches of which a SELECT reads all rows on each node. */
+  private final Map<IgniteCache<Object, Object>, PartitionOwners> replicated =
+      new LinkedHashMap<>();
+
   private final SqlQueries queries;
   private final List<SqlColumn> metadata;
 
@@ -51,9 +65,17 @@ public final class SqlSource {
     this.ignite = ignite;
     this.cache = cache;
     this.select = select;
-    others = OtherCaches.of(ignite, localNode, cache.getName(), select.others().all());
-    select.others().requireBounded(select.text(), this::rowsHere, HeldRows.max());
-    queries = new SqlQueries(cache, select, parameters, HeldRows.max());
+    Set<String> names = new HashSet<>(Set.of(cache.getName()));
+    for (SqlTable table : select.others()) {
+      if (names.add(table.cache)) {
+        (table.affinity.isReplicated() ? replicated : partitioned)
+            .put(
+                new CacheLookup(ignite).binary(table.cache),
+                new PartitionOwners(ignite, localNode, table.cache));
+      }
+    }
+    select.requireBounded(this::rowsHere, SqlQueries.maxHeld());
+    queries = new SqlQueries(cache, select, parameters, SqlQueries.maxHeld());
     metadata = queries.metadata();
   }
 
@@ -75,11 +97,12 @@ public final class SqlSource {
     if (where.isEmpty() && sql.isEmpty()) {
       return Optional.empty();
     }
-    SqlTable table = new SqlCatalog(ignite, cache).table();
+    SqlCatalog catalog = new SqlCatalog(ignite, cache);
+    SqlTable table = catalog.table();
     // Each node compares the days of its own time zone, and sends them.
     NodeZones.requireOneFor(
         cache.getName(),
-        table.types(),
+        table.types,
         where + sql,
         ignite.cluster().forDataNodes(cache.getName()).nodes());
     Object[] parameters = command.getParametersList().stream().map(SqlSource::value).toArray();
@@ -88,7 +111,7 @@ public final class SqlSource {
             ? SelectRules.condition(table, where, parameters)
             : SelectRules.statement(
                 table,
-                new ClusterTables(ignite, cache, table.schema(), authorize),
+                (schema, name) -> catalog.find(table.schema, schema, name, authorize),
                 sql,
                 parameters);
     select.requireParameters(parameters.length);
@@ -112,16 +135,16 @@ public final class SqlSource {
     List<CacheColumn> columns = new ArrayList<>();
     int last = metadata.size() - 1;
     int starWidth = last - select.columns().size() + 1;
-    for (SelectColumn column : select.columns()) {
+    for (RowSelect.Column column : select.columns()) {
       int width = column.isStar() ? starWidth : 1;
       IgniteCache<Object, Object> owner = owner(column);
       SqlCatalog catalog = new SqlCatalog(ignite, owner);
       for (int i = 0; i < width; i++) {
         int at = columns.size();
         SqlColumn declared = metadata.get(at);
-        String source = column.isStar() ? declared.name() : column.source();
+        String source = column.isStar() ? declared.name() : column.source;
         String field = source == null ? null : catalog.field(source);
-        String name = column.isStar() ? field : column.name();
+        String name = column.isStar() ? field : column.name;
         boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
         CacheColumn found =
             column(name, declared, at, source == null, unknown ? stored.apply(owner, field) : null);
@@ -134,54 +157,91 @@ public final class SqlSource {
 
   /** The other caches that a SELECT reads. */
   public List<String> others() {
-    return others.names();
+    return Stream.concat(partitioned.keySet().stream(), replicated.keySet().stream())
+        .map(IgniteCache::getName)
+        .collect(Collectors.toList());
   }
 
-  /** The owners of the partitions of those other caches that the same nodes must own. */
+  /** The owners of the partitions of other caches that the same nodes must own. */
   public List<PartitionOwners> otherOwners() {
-    return others.owners();
+    return List.copyOf(partitioned.values());
   }
 
   /** The partitions that Ignite does not read, of some other cache. */
   public List<Integer> unreadable(CacheLosses losses) {
-    return others.unreadable(losses);
+    return partitioned.keySet().stream()
+        .flatMap(other -> losses.remembered(other.getName()).stream())
+        .collect(Collectors.toList());
   }
 
-  /** Throws if rows of another cache are lost that rows of these partitions may belong to. */
+  /**
+   * Throws if rows of another cache are lost that rows of these partitions may belong to: a
+   * partition without a copy, or any of a REPLICATED cache.
+   */
   public void requireWhole(CacheLosses losses, List<Integer> partitions) {
-    others.requireWhole(losses, partitions);
+    partitioned.keySet().forEach(other -> losses.requireWhole(other.getName(), partitions));
+    replicated.forEach(
+        (other, owners) -> losses.requireWhole(other.getName(), owners.resolve(List.of())));
+  }
+
+  /** Keeps the rows of other caches that the SELECT reads on this node. */
+  Pins pin(List<Integer> partitions) {
+    Pins pins = new Pins();
+    try {
+      partitioned.forEach(
+          (other, owners) -> pins.held.add(PartitionPin.of(other, partitions, owners)));
+      replicated.forEach((other, owners) -> pins.held.add(PartitionPin.whole(other, owners)));
+    } catch (RuntimeException failure) {
+      pins.close();
+      throw failure;
+    }
+    return pins;
+  }
+
+  /** Rows that stay on this node while this is open. */
+  static final class Pins implements AutoCloseable {
+    private final List<PartitionPin> held = new ArrayList<>();
+
+    @Override
+    public void close() {
+      held.forEach(PartitionPin::close);
+    }
+  }
+
+  /** Throws if partitions have another owner in one of the caches than in the SELECT's own. */
+  private void requireSameOwners(PartitionOwners own, List<Integer> partitions) {
+    partitioned.values().forEach(owners -> owners.requireSame(own, partitions));
   }
 
   /** Rows in the partitions' primary copies, counted by their owners. */
   public long count(List<Integer> partitions, PartitionOwners owners) {
-    others.requireSameOwners(owners, partitions);
+    requireSameOwners(owners, partitions);
     try {
       return queries.count(partitions, owners);
     } catch (RuntimeException failure) {
       // Ignite has other errors for partitions that have moved meanwhile.
-      others.requireSameOwners(owners, partitions);
+      requireSameOwners(owners, partitions);
       throw failure;
     }
   }
 
   public RowReader reader(PartitionOwners owners) {
-    SqlValueConversion conversion =
-        hasColumns() ? null : new SqlCatalog(ignite, cache).conversion();
-    return new SqlReader(cache, queries, owners, others, conversion);
+    QueryEntity entity = hasColumns() ? null : new SqlCatalog(ignite, cache).entity();
+    return new SqlReader(cache, queries, owners, this, entity);
   }
 
   private long rowsHere(SqlTable table) {
     return new CacheLookup(ignite)
-        .binary(table.cache())
+        .binary(table.cache)
         .localSizeLong(CachePeekMode.PRIMARY, CachePeekMode.BACKUP);
   }
 
   /** The cache whose field a column is. */
-  private IgniteCache<Object, Object> owner(SelectColumn column) {
-    SqlTable table = column.table();
-    return table == null || table.cache().equals(cache.getName())
+  private IgniteCache<Object, Object> owner(RowSelect.Column column) {
+    SqlTable table = column.table;
+    return table == null || table.cache.equals(cache.getName())
         ? cache
-        : new CacheLookup(ignite).binary(table.cache());
+        : new CacheLookup(ignite).binary(table.cache);
   }
 
   private CacheColumn requireKnown(CacheColumn column) {
@@ -202,7 +262,7 @@ public final class SqlSource {
     Set<String> names = new HashSet<>();
     for (CacheColumn column : columns) {
       if (!names.add(column.name())) {
-        throw SqlErrors.twice(select.text(), column.name());
+        throw SqlText.twice(select.text(), column.name());
       }
     }
   }

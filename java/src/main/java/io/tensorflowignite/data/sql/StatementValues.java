@@ -1,17 +1,21 @@
 package io.tensorflowignite.data.sql;
 
+import java.util.Optional;
 import net.sf.jsqlparser.expression.Expression;
 
-/** The parameters of a statement, and the size of the values that its functions make. */
+/**
+ * The totals of a statement: its parameters, the size of the values that its functions make, and
+ * its first part that depends on a time zone.
+ */
 final class StatementValues {
   /**
    * Characters that the functions of a statement may make, apart from the rows' own. Ignite keeps
-   * the results of those without a column with the last thousand statements.
+   * the results of functions without a column with the last thousand statements.
    */
-  static final long MAX_CHARACTERS = 16 << 10;
+  private static final long MAX_CHARACTERS = 16 << 10;
 
   /** How often a value may contain its row. */
-  static final long MAX_ROWS = 32;
+  private static final long MAX_ROWS = 32;
 
   private final String text;
   private final Object[] parameters;
@@ -38,40 +42,42 @@ final class StatementValues {
     return used;
   }
 
+  /** The first part that has other results in other time zones. */
+  Optional<String> zoned() {
+    return Optional.ofNullable(zoned);
+  }
+
   /** The value of the next question mark. */
   Operand nextParameter() {
     used++;
-    return used <= parameters.length ? Operand.parameter(parameters[used - 1]) : Operand.other();
+    return used <= parameters.length ? Operand.parameter(parameters[used - 1]) : Operand.OTHER;
   }
 
-  /** A part of the statement has other results in other time zones. */
-  void dependsOnZone(Expression part) {
-    zoned = zoned == null ? SqlErrors.shown(part) : zoned;
-  }
-
-  /** The first part that has other results in other time zones; null: none has. */
-  String zoned() {
-    return zoned;
-  }
-
-  /** Adds a new value to those that the statement makes. */
+  /** Adds a new value to the values that the statement makes. */
   Operand made(Expression expression, Operand result) {
-    if (result.kind() == Operand.Kind.NUMBER || result.kind() == Operand.Kind.OTHER) {
+    if (result.kind == Operand.Kind.NUMBER || result.kind == Operand.Kind.OTHER) {
       return result;
     }
-    made = Operand.sum(made, result.characters());
-    if (made > MAX_CHARACTERS || result.rows() > MAX_ROWS) {
-      throw SqlErrors.invalid(
+    made += result.characters;
+    if (made > MAX_CHARACTERS || result.rows > MAX_ROWS) {
+      throw SqlText.invalid(
           String.format(
               "in %s: %s is refused: its result can have %,d characters and %,d times the size of a"
                   + " row, and all results up to here %,d characters",
-              text, SqlErrors.shown(expression), result.characters(), result.rows(), made),
+              text, SqlText.shown(expression), result.characters, result.rows, made),
           String.format(
               "a node computes these texts and decimals on its heap, so all of a statement may have"
-                  + " %,d characters, and each %d times the size of a row; give smaller numbers, or"
-                  + " compute the value in your program and give it as a parameter (?)",
+                  + " %,d characters, and each %d times the size of a row; use fewer and shorter"
+                  + " values, or compute the text from the rows that you have read (Dataset.map)",
               MAX_CHARACTERS, MAX_ROWS));
     }
     return result;
+  }
+
+  /** Remembers an operation that depends on the node's time zone. */
+  void checkZone(Operation operation, Expression part) {
+    if (zoned == null && operation.dependsOnZone()) {
+      zoned = SqlText.shown(part);
+    }
   }
 }

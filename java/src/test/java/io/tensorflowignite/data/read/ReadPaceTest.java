@@ -7,7 +7,7 @@ import static org.junit.Assert.assertTrue;
 
 import io.grpc.Context;
 import io.tensorflowignite.data.column.Batch;
-import io.tensorflowignite.data.column.ColumnData;
+import io.tensorflowignite.data.column.Batch.ColumnData;
 import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.v1.ReadLimit;
 import java.util.List;

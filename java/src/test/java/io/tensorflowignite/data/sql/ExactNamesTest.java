@@ -31,8 +31,8 @@ public class ExactNamesTest {
   public void aSelectedColumnIsCalledAsTheCallerCallsIt() {
     RowSelect select = SelectRules.statement(table(false), "SELECT \"day\", \"order\" FROM t");
     assertEquals("SELECT \"DAY\", \"ORDER\", _KEY FROM \"c\".\"T\" AS \"T\"", select.rows());
-    assertEquals("day", select.columns().get(0).name());
-    assertEquals("ORDER", select.columns().get(1).source());
+    assertEquals("day", select.columns().get(0).name);
+    assertEquals("ORDER", select.columns().get(1).source);
   }
 
   private static String where(boolean isEscaped, String condition, Object... parameters) {
@@ -41,6 +41,6 @@ public class ExactNamesTest {
   }
 
   private static SqlTable table(boolean isEscaped) {
-    return new SqlTable("c", "c", "T", COLUMNS, TableAffinity.UNKNOWN, isEscaped);
+    return new SqlTable("c", "c", "T", COLUMNS, SqlTable.Affinity.UNKNOWN, isEscaped);
   }
 }

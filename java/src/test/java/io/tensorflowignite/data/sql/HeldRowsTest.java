@@ -17,10 +17,11 @@ public class HeldRowsTest {
     List<Long> rows = List.of(10L, 20L, 90L, 0L, 200L);
 
     assertEquals(
-        List.of(List.of(4, 7), List.of(1, 9), List.of(3)), HeldRows.parts(partitions, rows, 99));
-    assertEquals(List.of(partitions), HeldRows.parts(partitions, rows, 320));
-    assertEquals(5, HeldRows.parts(partitions, List.of(9L, 9L, 9L, 9L, 9L), 8).size());
-    assertEquals(List.of(), HeldRows.parts(List.of(), List.of(), 8));
+        List.of(List.of(4, 7), List.of(1, 9), List.of(3)),
+        SqlQueries.partsOfRows(partitions, rows, 99));
+    assertEquals(List.of(partitions), SqlQueries.partsOfRows(partitions, rows, 320));
+    assertEquals(5, SqlQueries.partsOfRows(partitions, List.of(9L, 9L, 9L, 9L, 9L), 8).size());
+    assertEquals(List.of(), SqlQueries.partsOfRows(List.of(), List.of(), 8));
   }
 
   @Test
@@ -28,8 +29,8 @@ public class HeldRowsTest {
     List<List<Integer>> nodes = List.of(List.of(0, 1, 2, 3), List.of(4, 5, 6), List.of(7));
 
     assertEquals(
-        List.of(List.of(0, 1, 4), List.of(2, 3, 5, 6, 7)), HeldRows.partsOfNodes(nodes, 2));
-    assertEquals(List.of(List.of(0, 1, 2, 3, 4, 5, 6, 7)), HeldRows.partsOfNodes(nodes, 1));
-    assertEquals(8, HeldRows.partsOfNodes(nodes, 30).stream().mapToInt(List::size).sum());
+        List.of(List.of(0, 1, 4), List.of(2, 3, 5, 6, 7)), SqlQueries.partsOfNodes(nodes, 2));
+    assertEquals(List.of(List.of(0, 1, 2, 3, 4, 5, 6, 7)), SqlQueries.partsOfNodes(nodes, 1));
+    assertEquals(8, SqlQueries.partsOfNodes(nodes, 30).stream().mapToInt(List::size).sum());
   }
 }

@@ -20,7 +20,8 @@ import org.junit.function.ThrowingRunnable;
  * <p>Promise (sql): Ignite runs only SQL that is checked, and no text of a caller.
  */
 public class RowSelectTest {
-  private static final SqlTable TABLE = new SqlTable("digits", "digits", "DIGIT", Map.of());
+  private static final SqlTable TABLE =
+      new SqlTable("digits", "digits", "DIGIT", Map.of(), SqlTable.Affinity.UNKNOWN, false);
   private static final String FROM = " FROM \"digits\".\"DIGIT\"";
   private static final String AS = FROM + " AS \"DIGIT\"";
 
@@ -51,10 +52,10 @@ public class RowSelectTest {
     assertEquals("SELECT COUNT(*)" + FROM + " AS d WHERE n > ?", select.count());
     assertEquals(
         List.of("label", "img", "Twice n"),
-        select.columns().stream().map(SelectColumn::name).collect(Collectors.toList()));
+        select.columns().stream().map(column -> column.name).collect(Collectors.toList()));
     assertEquals(
         Arrays.asList("LABEL", "Pixels", null),
-        select.columns().stream().map(SelectColumn::source).collect(Collectors.toList()));
+        select.columns().stream().map(column -> column.source).collect(Collectors.toList()));
     select.requireParameters(2);
     assertArrayEquals(new Object[] {7L}, select.ofCount(new Object[] {2L, 7L}));
   }

@@ -14,7 +14,9 @@ public class ZoneRulesTest {
           "events",
           "events",
           "EVENT",
-          Map.of("T", "java.sql.Timestamp", "U", "java.util.Date", "NAME", "java.lang.String"));
+          Map.of("T", "java.sql.Timestamp", "U", "java.util.Date", "NAME", "java.lang.String"),
+          SqlTable.Affinity.UNKNOWN,
+          false);
   private static final String ZONED = "2020-07-02 12:00:00+00:00";
   private static final String NAIVE = "2020-07-02 12:00:00";
 
