@@ -134,12 +134,16 @@ def tasks(cluster: Cluster, cache: str, folder: Path, monkeypatch: pytest.Monkey
     The function makes it the worker beside a node. The other workers have the rows of their assignment in each epoch.
     """
 
-    def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: object) -> list[int]:
+    def agree(dataset: str, epoch: int, rows: int, last: Sequence[int], sleep: object) -> tuple[list[int], bool]:
         counts = list(last)
         counts[task.current().index] = rows
-        return counts
+        return counts, False
+
+    def further(name: str, number: int, rows: int, *others: object, **options: object) -> list[int]:
+        return [rows]
 
     monkeypatch.setattr(agreement, "agree", agree)
+    monkeypatch.setattr(agreement, "further", further)
     read = task._read
     for name in [name for name in os.environ if name.startswith(("IGNITE_DATASET_", "TENSORFLOW_IGNITE_"))]:
         monkeypatch.delenv(name)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyignite import Client, GenericObjectMeta
 from pyignite.datatypes import IntObject, String
-from thin_client import thin_client
+from thin_client import thin_client, thin_port
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
@@ -90,6 +90,10 @@ class Who(metaclass=GenericObjectMeta, type_name="WhoOfTexts", schema=OrderedDic
     """A key of two fields."""
 
 
+class Unregistered(metaclass=GenericObjectMeta, type_name="NobodyRegistersThis", schema=OrderedDict(first=String)):
+    """A key whose type pyignite does not register, since it computes the owner of the key first."""
+
+
 class Staff(metaclass=GenericObjectMeta, type_name="StaffOfPut", schema=OrderedDict(ID=String, PAY=IntObject)):
     """A value that has the field of the key, too."""
 
@@ -110,6 +114,17 @@ def test_keys_that_are_objects_and_values_that_are_plain_are_read(cluster: Local
     expected = [{"ID": number, "PAY": pay} for number, pay in (("1", 10), ("2", 20), ("3", 30))]
     for how in ({}, {"where": "pay > 0"}, {"sql": "SELECT ID, PAY FROM Staff"}):
         assert rows("staff", cluster, **how) == expected
+
+
+@pytest.mark.full
+def test_an_object_whose_type_nobody_has_registered_is_an_error_only_where_it_is_read(cluster: LocalCluster) -> None:
+    client = Client(partition_aware=True)
+    with client.connect("127.0.0.1", thin_port(cluster.nodes[0].pid)):
+        cache = client.get_or_create_cache("unregistered_keys")
+        cache.put(Unregistered(first="Ada"), "one")
+    assert rows("unregistered_keys", cluster) == [{"value": "one"}]
+    with pytest.raises(errors.UnsupportedTypeError, match=r"_key is an object whose fields no node knows.*register"):
+        rows("unregistered_keys", cluster, key=True)
 
 
 @pytest.mark.full

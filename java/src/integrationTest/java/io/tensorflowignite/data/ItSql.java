@@ -319,7 +319,9 @@ public class ItSql extends DataTest {
     create(new CacheConfiguration<>("plain"), 4, 0).put(1, 1);
 
     assertInvalid("Column \"NOPE\" not found", command("wrong").setWhere("nope = 1"));
-    assertInvalid("NOPE is not allowed", command("wrong").setWhere("nope(label) = 1"));
+    assertInvalid(
+        "nope(label) is refused: the function is not allowed",
+        command("wrong").setWhere("nope(label) = 1"));
     assertInvalid("Data conversion error", command("wrong").setWhere("label = 'x'"));
     assertInvalid(
         "Data conversion error",

@@ -12,6 +12,7 @@ import java.util.Optional;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.ignite.binary.BinaryObject;
+import org.apache.ignite.binary.BinaryObjectException;
 import org.apache.ignite.binary.BinaryType;
 
 /** The common type of observed values: a value may add parts to the type, but not change it. */
@@ -56,7 +57,7 @@ final class InferredType {
     } else if (value instanceof Map) {
       observeMap((Map<?, ?>) value);
     } else if (LogicalType.isEnum(value)) {
-      observeEnum(((BinaryObject) value).type());
+      observeEnum(typeOf((BinaryObject) value));
     } else if (value instanceof BinaryObject) {
       observeObject((BinaryObject) value);
     } else {
@@ -134,7 +135,7 @@ final class InferredType {
 
   private void observeObject(BinaryObject object) throws MismatchException {
     requireKind("objects");
-    BinaryType type = object.type();
+    BinaryType type = typeOf(object);
     for (String name : type.fieldNames()) {
       InferredType field = fields.computeIfAbsent(name, added -> new InferredType(depth + 1));
       ColumnType declared = ColumnTypes.ofAnyName(type.fieldTypeName(name));
@@ -147,6 +148,21 @@ final class InferredType {
       } catch (MismatchException mismatch) {
         throw mismatch.inField(name);
       }
+    }
+  }
+
+  /** The type of an object, which its writer has registered. */
+  static BinaryType typeOf(BinaryObject object) throws MismatchException {
+    BinaryType type = object.type();
+    try {
+      // Ignite looks the type up here.
+      type.typeName();
+      return type;
+    } catch (BinaryObjectException unknown) {
+      throw new MismatchException(
+          "is an object whose fields no node knows: the program that put it has not registered its"
+              + " type (pyignite: client.register_binary_type(Type) before the first put of a"
+              + " key, or Client(partition_aware=False))");
     }
   }
 

@@ -65,10 +65,14 @@ final class RowSampler {
       keys.observe(row.getKey());
       Object value = row.getValue();
       if (value instanceof BinaryObject && !LogicalType.isEnum(value)) {
-        objectTypes.add(((BinaryObject) value).type().typeName());
-      } else {
-        nonObjects.observe(value);
+        try {
+          objectTypes.add(InferredType.typeOf((BinaryObject) value).typeName());
+          return;
+        } catch (MismatchException unregistered) {
+          // Only a reader of these values needs their type.
+        }
       }
+      nonObjects.observe(value);
     }
   }
 
