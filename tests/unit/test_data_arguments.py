@@ -97,18 +97,13 @@ def test_rows_cannot_be_chosen_by_their_keys_everywhere(wrong: dict[str, Any], t
     [
         ("LOCAL", "local", {"true": True, "1": True, " True ": True, "false": False, "0": False, "": False}),
         ("PART", "partitions", {"": None, "-1": None, "3": (3,), "0, 2,5": (0, 2, 5), "0": (0,)}),
-        ("PAGE_SIZE", "page_rows", {"": None, "1": 1, " 100 ": 100}),
     ],
 )
 def test_a_variable_is_read_in_each_of_its_forms(variable: str, name: str, found: dict[str, object]) -> None:
     assert {text: getattr(overrides({f"IGNITE_DATASET_{variable}": text}), name) for text in found} == found
 
 
-@pytest.mark.parametrize(
-    ("variable", "texts"),
-    [("PART", ["a", "1,-2", "1.5"]), ("PAGE_SIZE", ["0", "-1", "many", "1.5", "²", "9999999999"])],
-)
-def test_another_text_is_refused_with_its_variable(variable: str, texts: list[str]) -> None:
-    for text in texts:
-        with pytest.raises(errors.InvalidRequestError, match=f"IGNITE_DATASET_{variable}"):
-            overrides({f"IGNITE_DATASET_{variable}": text})
+@pytest.mark.parametrize("text", ["a", "1,-2", "1.5"])
+def test_another_text_is_refused_with_its_variable(text: str) -> None:
+    with pytest.raises(errors.InvalidRequestError, match="IGNITE_DATASET_PART"):
+        overrides({"IGNITE_DATASET_PART": text})
