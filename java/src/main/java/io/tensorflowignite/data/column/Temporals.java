@@ -140,11 +140,13 @@ public final class Temporals {
   }
 
   private static MismatchException notJulian(LocalDate day) {
+    String reason =
+        day.getYear() < 1
+            ? "a day before the year 1, which java.sql.Date does not have"
+            : "a day that Java's calendar does not have: in 1582 the 4th of October was followed"
+                + " by the 15th";
     return new MismatchException(
-        "is "
-            + day
-            + ", a day that Java's calendar does not have: in 1582 the 4th of October was"
-            + " followed by the 15th (schema= with int32 or string loads it)");
+        "is " + day + ", " + reason + " (schema= with int32 or string loads it)");
   }
 
   /** Days since 1970. */

@@ -5,6 +5,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import java.sql.Timestamp;
+import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.Calendar;
@@ -32,6 +33,8 @@ public class TemporalsTest {
 
     assertMismatch("1500-02-29", () -> Temporals.since1970(julian(1500, 2, 29), TimeUnit.SECOND));
     assertMismatch("1582-10-07", () -> Temporals.timestamp(skipped, TimeUnit.SECOND));
+    long before = LocalDate.of(-4, 3, 1).toEpochDay();
+    assertMismatch("is -0004-03-01, a day before the year 1", () -> Temporals.date(before));
     assertMismatch(
         "1500-02-29", () -> Temporals.day(new java.sql.Date(local(1500, 2, 29).getTimeInMillis())));
   }
