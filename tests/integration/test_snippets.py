@@ -44,9 +44,6 @@ ASSUMED = {
         'customers = {"customer": np.arange(9), "segment": np.arange(9) % 4}\n'
         'payments = {"id": np.arange(30), "customer": np.arange(30) % 9, "amount": np.ones(30)}\n',
         6: 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_exists="replace")\n',
-        7: "os.mkdir('trips')\n"
-        "trips = pa.table({'id': range(9), 'driver': [1, 2, 3] * 3, 'fare': [1.0] * 9})\n"
-        "pa.parquet.write_table(trips, 'trips/may.parquet')\n",
     },
     "changing-data.md": {0: _DIGITS},
     "jobs.md": {
@@ -56,6 +53,11 @@ ASSUMED = {
         2: "client = tfi.connect(os.environ['TENSORFLOW_IGNITE_ADDRESS'])\n"
         "def train(epochs):\n    print(epochs, 'epochs')\n",
         3: "open('requirements.txt', 'w').close()\n",
+    },
+    "load.md": {
+        0: _MODEL + "os.mkdir('trips')\n"
+        "trips = pa.table({'id': range(9), 'driver': [1, 2, 3] * 3, 'fare': [1.0] * 9})\n"
+        "pa.parquet.write_table(trips, 'trips/may.parquet')\n",
     },
     "models.md": {
         0: _DIGITS,
