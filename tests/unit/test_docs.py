@@ -120,6 +120,11 @@ def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
         assert all(len(row) == 3 and all(row) for row in rows), walk
 
 
+def test_all_pages_together_have_at_most_260_000_bytes() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    assert sum(len(page.read_bytes()) for page in pages) <= 260_000, "say each fact on one page, and link to it"
+
+
 @EACH_DOCUMENT
 def test_no_document_uses_words_that_the_glossary_replaces(document: Path) -> None:
     # The table of the words that are replaced.
