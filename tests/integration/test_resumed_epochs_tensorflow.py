@@ -283,10 +283,29 @@ def test_an_epoch_goes_on_with_the_rows_of_a_dead_node_while_rows_change(
             nodes.start_node()
         job = running.end()
         assert len(job.attempts) >= 3
-    for epoch in running.epochs():
+    assert_once_what_stays(running.epochs())
+
+
+def assert_once_what_stays(epochs: list[list[int]]) -> None:
+    """Each epoch has each row once that exists throughout; other rows come and go."""
+    for epoch in epochs:
         counts = Counter(key for key in epoch if key < ROWS)
         assert set(counts) == set(range(ROWS))
         assert set(counts.values()) == {1}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("snapshot", [True, False], ids=["snapshot", "no snapshot"])
+def test_an_epoch_goes_on_between_the_parts_of_a_batch_while_rows_change(
+    nodes: LocalCluster, changing: str, tmp_path: Path, snapshot: bool
+) -> None:
+    reading = {"uneven": "pad", "snapshot": snapshot}
+    # A batch has a part for each of three steps.
+    options = {"cache": changing, "batch": 12, "epochs": 2, "reading": reading, "seconds": 0.2, "crashes": {1: 4, 2: 8}}
+    with tfi.connect(nodes.address) as client:
+        running = Training(client, tmp_path / "books", options)
+        running.end(attempts=3)
+    assert_once_what_stays(running.epochs())
 
 
 @pytest.mark.full
