@@ -222,6 +222,7 @@ class Progress(Value):
         rounds: The last rounds of a continuous job, oldest first.
         waiting_for: What the next round waits for; empty: a round trains.
         throughput: How fast it trains; None: not measured yet.
+        snapshot_bytes: Memory of the rows that its datasets keep (``snapshot=``).
     """
 
     step: int
@@ -234,6 +235,7 @@ class Progress(Value):
     rounds: tuple[RoundProgress, ...] = ()
     waiting_for: str = ""
     throughput: Throughput | None = None
+    snapshot_bytes: int = 0
 
     @property
     def seconds_left(self) -> float | None:

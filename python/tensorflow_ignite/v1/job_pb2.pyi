@@ -694,7 +694,7 @@ class TaskFailure(_message.Message):
     def __init__(self, kind: _Optional[_Union[FailureKind, str]] = ..., exception_class: _Optional[str] = ..., exception_text: _Optional[str] = ...) -> None: ...
 
 class Progress(_message.Message):
-    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end", "epochs", "rounds", "waiting_for", "throughput")
+    __slots__ = ("step", "total_steps", "metrics", "reported_at", "resumed_from_step", "checkpoint_step", "busy_until_nanos", "end", "epochs", "rounds", "waiting_for", "throughput", "snapshot_bytes")
     class MetricsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -714,6 +714,7 @@ class Progress(_message.Message):
     ROUNDS_FIELD_NUMBER: _ClassVar[int]
     WAITING_FOR_FIELD_NUMBER: _ClassVar[int]
     THROUGHPUT_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_BYTES_FIELD_NUMBER: _ClassVar[int]
     step: int
     total_steps: int
     metrics: _containers.ScalarMap[str, float]
@@ -726,7 +727,8 @@ class Progress(_message.Message):
     rounds: _containers.RepeatedCompositeFieldContainer[RoundProgress]
     waiting_for: str
     throughput: Throughput
-    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ..., end: _Optional[_Union[EndProgress, _Mapping]] = ..., epochs: _Optional[_Iterable[_Union[EpochProgress, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundProgress, _Mapping]]] = ..., waiting_for: _Optional[str] = ..., throughput: _Optional[_Union[Throughput, _Mapping]] = ...) -> None: ...
+    snapshot_bytes: int
+    def __init__(self, step: _Optional[int] = ..., total_steps: _Optional[int] = ..., metrics: _Optional[_Mapping[str, float]] = ..., reported_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., resumed_from_step: _Optional[int] = ..., checkpoint_step: _Optional[int] = ..., busy_until_nanos: _Optional[int] = ..., end: _Optional[_Union[EndProgress, _Mapping]] = ..., epochs: _Optional[_Iterable[_Union[EpochProgress, _Mapping]]] = ..., rounds: _Optional[_Iterable[_Union[RoundProgress, _Mapping]]] = ..., waiting_for: _Optional[str] = ..., throughput: _Optional[_Union[Throughput, _Mapping]] = ..., snapshot_bytes: _Optional[int] = ...) -> None: ...
 
 class Throughput(_message.Message):
     __slots__ = ("steps_per_second", "examples_per_second", "input_wait")

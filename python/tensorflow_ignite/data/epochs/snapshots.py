@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -72,6 +73,14 @@ class _SnapshotState:
         self.abandoned = False
 
 
+_all: weakref.WeakSet[Snapshots] = weakref.WeakSet()
+
+
+def total_size() -> int:
+    """Bytes of all snapshots of this process."""
+    return sum(snapshots.size for snapshots in list(_all))
+
+
 class Snapshots:
     """The snapshots of a process, by the names of their datasets. Any thread may call."""
 
@@ -80,6 +89,7 @@ class Snapshots:
         # Re-entrant: _grow reads the size of all snapshots while it holds the lock.
         self._lock = threading.RLock()
         self._states: dict[str, _SnapshotState] = {}
+        _all.add(self)
 
     def get(self, name: str) -> Snapshot | None:
         """The complete snapshot of a dataset, or None."""

@@ -14,6 +14,7 @@ import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.stream.DataErrors;
 import io.tensorflowignite.data.stream.RowStreams;
 import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.rpc.ContextExecutor;
 import io.tensorflowignite.rpc.LocalHostInterceptor;
 import io.tensorflowignite.security.Guard;
@@ -55,6 +56,7 @@ public final class DataEndpoint implements AutoCloseable {
   private final ExecutorService executor;
   private final List<BindableService> services = new ArrayList<>();
   private final Optional<TcpPort> port;
+  private final RowStreams streams;
 
   /**
    * @param ignite the node whose partitions are read
@@ -95,7 +97,7 @@ public final class DataEndpoint implements AutoCloseable {
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     SchemaResolver schemas = new SchemaResolver(ignite, store);
-    RowStreams streams =
+    streams =
         new RowStreams(
             ignite,
             directory.localNode(),
@@ -142,6 +144,11 @@ public final class DataEndpoint implements AutoCloseable {
 
   public List<BindableService> services() {
     return services;
+  }
+
+  /** Adds what the endpoint counts to the metrics of a node. */
+  public void observe(NodeMetrics metrics) {
+    streams.counts().observe(metrics);
   }
 
   /** Bytes of all current batches, in direct memory. */

@@ -9,6 +9,7 @@ import io.tensorflowignite.data.shared.SegmentArena;
 import io.tensorflowignite.data.shared.SegmentBatchSink;
 import io.tensorflowignite.data.shared.SegmentQueue;
 import io.tensorflowignite.data.stream.DataErrors;
+import io.tensorflowignite.data.stream.ReadCounts;
 import io.tensorflowignite.data.stream.ReadPlan;
 import io.tensorflowignite.data.stream.RowStreams;
 import io.tensorflowignite.memory.MappedMemory;
@@ -126,7 +127,7 @@ public final class SharedMemoryService extends SharedMemoryServiceGrpc.SharedMem
         SegmentBatchSink sink = new SegmentBatchSink(answers::onNext, segments, memory);
         try (BufferAllocator allocator = memory.allocator()) {
           sink.start(plan.schema());
-          sink.complete(streams.read(plan, allocator, sink));
+          sink.complete(streams.read(plan, allocator, sink, ReadCounts.Transport.SHARED));
         }
       }
     }

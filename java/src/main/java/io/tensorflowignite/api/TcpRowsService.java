@@ -8,6 +8,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.stream.DataErrors;
+import io.tensorflowignite.data.stream.ReadCounts;
 import io.tensorflowignite.data.stream.ReadPlan;
 import io.tensorflowignite.data.stream.RowStreams;
 import io.tensorflowignite.data.tcp.ReusedArena;
@@ -114,7 +115,7 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
     try (ReusedArena memory = new ReusedArena(ordinary);
         BufferAllocator allocator = memory.allocator()) {
       TcpBatchSink sink = new TcpBatchSink(channel, memory);
-      ReadResult result = streams.read(plan, allocator, sink);
+      ReadResult result = streams.read(plan, allocator, sink, ReadCounts.Transport.TCP);
       if (sink.broken() != null) {
         throw broken(sink);
       }

@@ -106,9 +106,10 @@ public final class RegionMetrics {
     }
   }
 
+  /** The bytes in use of a region on this node. */
   // The interface that replaces this one returns numbers as texts only.
   @SuppressWarnings("deprecation")
-  private long local(String region) {
+  public long local(String region) {
     // Ignite maintains this metric even when metrics are disabled.
     DataRegionMetrics metrics = ignite.dataRegionMetrics(region);
     return metrics == null ? 0 : metrics.getTotalUsedSize();

@@ -163,7 +163,12 @@ public final class JobService implements Service {
                       : job;
                 })
             .orElse(row);
-    transitions.forEach(transition -> log(transition, after));
+    for (JobMachine.Transition transition : transitions) {
+      log(transition, after);
+      if (transition.to == JOB_STATE_RESTARTING && transition.from != JOB_STATE_RESTARTING) {
+        ReportInbox.of(ignite).restarted(JobMachine.attempt(after).getCauseKind());
+      }
+    }
     return after;
   }
 

@@ -3,12 +3,15 @@ package io.tensorflowignite.job;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.job.decide.ReportThrottle;
 import io.tensorflowignite.v1.Attempt;
+import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.ReportReceipt;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -45,6 +48,8 @@ public final class ReportInbox {
 
   /** The proofs that this node forwards, with the moment until which it repeats each of them. */
   private final Map<NodeReport, Long> proofs = new ConcurrentHashMap<>();
+
+  private final Map<CauseKind, Long> restarts = new ConcurrentHashMap<>();
 
   private ReportInbox(Ignite ignite) {
     this.ignite = ignite;
@@ -158,6 +163,24 @@ public final class ReportInbox {
     }
     job.watchedAt = System.nanoTime();
     return Optional.ofNullable(job.observed);
+  }
+
+  /** The jobs that this node serves, as their services observe them; marks none as watched. */
+  List<Job> served() {
+    return jobs.values().stream()
+        .map(job -> job.observed)
+        .filter(Objects::nonNull)
+        .collect(Collectors.toList());
+  }
+
+  /** Counts an attempt that has ended while its job goes on. */
+  void restarted(CauseKind cause) {
+    restarts.merge(cause, 1L, Long::sum);
+  }
+
+  /** The number of attempts that have ended while this node served their jobs, by cause. */
+  Map<CauseKind, Long> restarts() {
+    return restarts;
   }
 
   private void add(UUID sender, Object message) {

@@ -1,13 +1,20 @@
 package io.tensorflowignite.metrics;
 
 import io.prometheus.metrics.core.metrics.Counter;
+import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 
 /** The metrics of one node. Any thread may call. */
@@ -17,96 +24,119 @@ public final class NodeMetrics {
   };
   private static final double[] ROWS = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024};
 
+  /** The versions of models with series; the least recently used one makes room. */
+  public static final int MAX_VERSIONS = 100;
+
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final OpenMetricsTextFormatWriter writer = new OpenMetricsTextFormatWriter(false, false);
   private final Counter requests =
       Counter.builder()
-          .name("tensorflow_ignite_predict_requests")
-          .help("Requests for predictions that this node has answered, by their results")
-          .labelNames("model", "version", "code")
+          .name(name(Metric.PREDICT_REQUESTS))
+          .help(Metric.PREDICT_REQUESTS.help)
+          .labelNames(labels(Metric.PREDICT_REQUESTS))
           .register(registry);
-  private final Histogram seconds =
-      Histogram.builder()
-          .name("tensorflow_ignite_predict_seconds")
-          .help("Time from the arrival of a request at this node to its answer")
-          .labelNames("model", "version")
-          .classicOnly()
-          .classicUpperBounds(SECONDS)
-          .register(registry);
-  private final Histogram batches =
-      Histogram.builder()
-          .name("tensorflow_ignite_predict_batch_rows")
-          .help("Rows of the batches that this node has sent to its model processes")
-          .labelNames("model", "version")
-          .classicOnly()
-          .classicUpperBounds(ROWS)
-          .register(registry);
+  private final Histogram seconds = histogram(Metric.PREDICT_SECONDS, SECONDS);
+  private final Histogram batches = histogram(Metric.PREDICT_BATCH_ROWS, ROWS);
+
+  /** Of each version with series: the codes of its answers. */
+  private final Map<List<String>, Set<String>> versions =
+      new LinkedHashMap<>(MAX_VERSIONS, 0.75f, true);
+
+  private Histogram histogram(Metric metric, double[] bounds) {
+    return Histogram.builder()
+        .name(name(metric))
+        .help(metric.help)
+        .labelNames(labels(metric))
+        .classicOnly()
+        .classicUpperBounds(bounds)
+        .register(registry);
+  }
+
+  private static String name(Metric metric) {
+    return Metric.PREFIX + metric.shortName;
+  }
+
+  private static String[] labels(Metric metric) {
+    return metric.labels.toArray(new String[0]);
+  }
 
   /** Counts the answer to a request. */
-  public void answered(String model, long version, String code, double elapsedSeconds) {
+  public synchronized void answered(
+      String model, long version, String code, double elapsedSeconds) {
     String number = Long.toString(version);
+    codes(model, number).add(code);
     requests.labelValues(model, number, code).inc();
     seconds.labelValues(model, number).observe(elapsedSeconds);
   }
 
+  /** Counts a request that names no model that is deployed: the name may be anything. */
+  public synchronized void refused(String code) {
+    codes("", "").add(code);
+    requests.labelValues("", "", code).inc();
+  }
+
   /** Counts a batch. */
-  public void batch(String model, long version, int rows) {
-    batches.labelValues(model, Long.toString(version)).observe(rows);
+  public synchronized void batch(String model, long version, int rows) {
+    String number = Long.toString(version);
+    codes(model, number);
+    batches.labelValues(model, number).observe(rows);
+  }
+
+  private Set<String> codes(String model, String version) {
+    Set<String> codes = versions.computeIfAbsent(List.of(model, version), added -> new HashSet<>());
+    if (versions.size() > MAX_VERSIONS) {
+      Map.Entry<List<String>, Set<String>> oldest = versions.entrySet().iterator().next();
+      String name = oldest.getKey().get(0);
+      String number = oldest.getKey().get(1);
+      oldest.getValue().forEach(code -> requests.remove(name, number, code));
+      seconds.remove(name, number);
+      batches.remove(name, number);
+      versions.remove(oldest.getKey());
+    }
+    return codes;
   }
 
   /**
-   * Reports the model processes of this node.
+   * Adds a gauge or a counter.
    *
-   * @param states called for each report; gives each process and whether it serves, and the number
-   *     of its restarts
+   * @param values called for each report; gives the values with their labels
    */
-  public void observeModels(Consumer<ModelStates> states) {
-    GaugeWithCallback.builder()
-        .name("tensorflow_ignite_model_serving")
-        .help("1: a process of this node serves the version; 0: it is loading, or has failed")
-        .labelNames("model", "version")
-        .callback(
-            found ->
-                states.accept(
-                    (model, version, serves, restarts, waiting) ->
-                        found.call(serves ? 1 : 0, model, Long.toString(version))))
-        .register(registry);
-    GaugeWithCallback.builder()
-        .name("tensorflow_ignite_model_restarts")
-        .help("How often the process of the version has been started again")
-        .labelNames("model", "version")
-        .callback(
-            found ->
-                states.accept(
-                    (model, version, serves, restarts, waiting) ->
-                        found.call(restarts, model, Long.toString(version))))
-        .register(registry);
-    GaugeWithCallback.builder()
-        .name("tensorflow_ignite_model_waiting_rows")
-        .help("Rows of requests that wait for the process of the version")
-        .labelNames("model", "version")
-        .callback(
-            found ->
-                states.accept(
-                    (model, version, serves, restarts, waiting) ->
-                        found.call(waiting, model, Long.toString(version))))
-        .register(registry);
+  public void observe(Metric metric, Consumer<Values> values) {
+    if (metric.type == Metric.Type.COUNTER) {
+      CounterWithCallback.builder()
+          .name(name(metric))
+          .help(metric.help)
+          .labelNames(labels(metric))
+          .callback(found -> values.accept(found::call))
+          .register(registry);
+    } else {
+      GaugeWithCallback.builder()
+          .name(name(metric))
+          .help(metric.help)
+          .labelNames(labels(metric))
+          .callback(found -> values.accept(found::call))
+          .register(registry);
+    }
+  }
+
+  /** Takes the values of a metric; labels in the order of {@link Metric#labels}. */
+  @FunctionalInterface
+  public interface Values {
+    void add(double value, String... labels);
+  }
+
+  MetricSnapshots snapshots() {
+    return registry.scrape();
   }
 
   /** All metrics in the text format of OpenMetrics 1.0. */
   public byte[] text() {
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     try {
-      writer.write(out, registry.scrape());
+      writer.write(out, snapshots());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
     return out.toByteArray();
-  }
-
-  /** Takes the state of one model process. */
-  @FunctionalInterface
-  public interface ModelStates {
-    void process(String model, long version, boolean serves, int restarts, int waitingRows);
   }
 }

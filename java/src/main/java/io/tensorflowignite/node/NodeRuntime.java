@@ -36,6 +36,7 @@ import io.tensorflowignite.job.CodeStore;
 import io.tensorflowignite.job.ExportedModels;
 import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
+import io.tensorflowignite.job.JobMetrics;
 import io.tensorflowignite.job.JobRemoval;
 import io.tensorflowignite.job.JobServices;
 import io.tensorflowignite.job.JobView;
@@ -50,11 +51,13 @@ import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.lease.Departures;
 import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
+import io.tensorflowignite.metrics.IgniteExport;
 import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.predict.ModelRunner;
 import io.tensorflowignite.predict.PlainPredictions;
 import io.tensorflowignite.predict.Predictor;
 import io.tensorflowignite.predict.sql.SqlPredictions;
+import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.rpc.ApiServer;
 import io.tensorflowignite.rpc.WarningInterceptor;
 import io.tensorflowignite.security.Authentication;
@@ -146,6 +149,7 @@ public final class NodeRuntime implements AutoCloseable {
   private ChangeFeeds feeds;
   private RestoredCopies copies;
   private Storage storage;
+  private IgniteExport export;
   private volatile NodeRow self;
   private volatile String failure;
   private volatile boolean closed;
@@ -342,6 +346,10 @@ public final class NodeRuntime implements AutoCloseable {
     AgentSupervisor supervisor =
         new AgentSupervisor(local.python, agentStart(host), new AgentEvents(), loops, log);
     NodeMetrics metrics = new NodeMetrics();
+    JobMetrics.observe(metrics, index, ReportInbox.of(ignite));
+    data.observe(metrics);
+    MemoryReserve.of(ignite).observe(storage.caches().blocksName(), metrics);
+    export = opened(new IgniteExport(metrics, ignite.metrics()));
     models =
         opened(
             new ModelRunner(
@@ -588,6 +596,7 @@ public final class NodeRuntime implements AutoCloseable {
     loop.part("lost partitions", this::storeLosses);
     loop.part("services of jobs", reconciler::reconcile);
     loop.part("minority", this::endInMinority);
+    loop.part("metrics", export::update);
     if (nodes.isOldest(nodeId)) {
       loop.part("restored partitions", () -> copies.reset(nodes.live()));
       storage.sweeper().sweepOverdue();

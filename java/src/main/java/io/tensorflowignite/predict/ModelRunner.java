@@ -13,6 +13,7 @@ import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.metrics.Metric;
 import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.predict.decide.Replicas;
 import io.tensorflowignite.predict.decide.Rollover;
@@ -40,6 +41,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 
@@ -142,7 +144,9 @@ public final class ModelRunner implements AutoCloseable {
   }
 
   public void start() {
-    metrics.observeModels(this::report);
+    report(Metric.MODEL_SERVING, model -> model.serves() ? 1 : 0);
+    report(Metric.MODEL_RESTARTS, model -> model.status().getRestarts());
+    report(Metric.MODEL_WAITING_ROWS, ServedModel::waitingRows);
     thread.start();
   }
 
@@ -150,15 +154,19 @@ public final class ModelRunner implements AutoCloseable {
     return metrics;
   }
 
-  private void report(NodeMetrics.ModelStates to) {
-    locals.forEach(
-        (key, local) ->
-            to.process(
-                key.getName(),
-                key.getNumber(),
-                local.model.serves(),
-                local.model.status().getRestarts(),
-                local.model.waitingRows()));
+  private void report(Metric metric, ToIntFunction<ServedModel> value) {
+    metrics.observe(
+        metric,
+        to ->
+            locals.entrySet().stream()
+                .sorted(Comparator.comparing(entry -> text(entry.getKey())))
+                .limit(NodeMetrics.MAX_VERSIONS)
+                .forEach(
+                    entry ->
+                        to.add(
+                            value.applyAsInt(entry.getValue().model),
+                            entry.getKey().getName(),
+                            Long.toString(entry.getKey().getNumber()))));
   }
 
   public DeploymentTable deployments() {

@@ -83,6 +83,9 @@ public final class Predictor implements AutoCloseable {
     try {
       key = resolve(request.getModel());
     } catch (RuntimeException e) {
+      if (!request.getForwarded()) {
+        runner.metrics().refused(ErrorStatuses.of(e).getCode().name());
+      }
       return CompletableFuture.failedFuture(e);
     }
     CompletableFuture<PredictResponse> result = predict(request, key, deadline);

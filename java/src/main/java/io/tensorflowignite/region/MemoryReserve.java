@@ -6,6 +6,8 @@ import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.ignite.ClusterNodes;
 import io.tensorflowignite.ignite.RegionMetrics;
+import io.tensorflowignite.metrics.Metric;
+import io.tensorflowignite.metrics.NodeMetrics;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
@@ -150,6 +152,29 @@ public final class MemoryReserve {
 
   private int writers() {
     return Math.max(1, ClusterNodes.servers(ignite));
+  }
+
+  /** Adds the memory in use of the data region of files on this node, and its limit. */
+  public void observe(String blocks, NodeMetrics to) {
+    UUID node = ignite.cluster().localNode().id();
+    to.observe(
+        Metric.FILES_MEMORY_USED_BYTES,
+        values -> {
+          String region = region(blocks);
+          DataRegionConfiguration known =
+              metrics.configuration(node, region.isEmpty() ? null : region);
+          if (known != null) {
+            values.add(metrics.local(known.getName()));
+          }
+        });
+    to.observe(
+        Metric.FILES_MEMORY_LIMIT_BYTES,
+        values -> {
+          RegionLimit limit = limit(node, region(blocks));
+          if (limit.isBounded()) {
+            values.add(limit.bytes(Purpose.DATA));
+          }
+        });
   }
 
   /** The name of a cache's data region; empty: the default region. */

@@ -12,6 +12,7 @@ import io.tensorflowignite.data.load.CacheLoader;
 import io.tensorflowignite.data.schema.CacheNames;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
+import io.tensorflowignite.data.stream.ReadCounts;
 import io.tensorflowignite.data.stream.ReadPlan;
 import io.tensorflowignite.data.stream.RowStreams;
 import io.tensorflowignite.security.Guard;
@@ -201,7 +202,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
       guard.readCache(command.getCache());
       ReadPlan plan = streams.planTicket(command, guard::readCache);
       sink.start(plan.schema());
-      sink.complete(streams.read(plan, allocator, sink), allocator);
+      sink.complete(streams.read(plan, allocator, sink, ReadCounts.Transport.FLIGHT), allocator);
     } catch (Throwable error) {
       // Also errors of the JVM: a client without an answer would wait without end.
       sink.fail(errors.of("DoGet", error));

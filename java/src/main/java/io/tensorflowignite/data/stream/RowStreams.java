@@ -55,12 +55,13 @@ public final class RowStreams {
   private final long maxBatchBytes;
   private final LongSupplier freeBytes;
   private final ReadPaces paces;
+  private final ReadCounts counts = new ReadCounts();
   private final ScanMemory scans = new ScanMemory();
   private final ReadTurns scanTurns = ReadTurns.ofScans();
   private final ReadTurns queryTurns = ReadTurns.ofQueries();
   // A count takes a thread of Ignite's query pool on each node, and others need these too.
   private final ReadTurns countTurns = ReadTurns.ofQueries();
-  private final Semaphore counts = new Semaphore(MAX_COUNTS);
+  private final Semaphore countCalls = new Semaphore(MAX_COUNTS);
   private final AtomicInteger streams = new AtomicInteger();
 
   /**
@@ -126,7 +127,8 @@ public final class RowStreams {
    *     sink still holds
    * @return the number of skipped rows, and the partitions that have moved
    */
-  public ReadResult read(ReadPlan plan, BufferAllocator allocator, BatchSink sink)
+  public ReadResult read(
+      ReadPlan plan, BufferAllocator allocator, BatchSink sink, ReadCounts.Transport transport)
       throws InterruptedException {
     ReadTurns turns = plan.isQuery() ? queryTurns : scanTurns;
     turns.begin();
@@ -141,6 +143,7 @@ public final class RowStreams {
           writer,
           batch -> {
             pace.beforeBatch(batch);
+            counts.add(transport, batch);
             return ReadTurns.pause(() -> sink.send(batch));
           },
           pace);
@@ -169,7 +172,7 @@ public final class RowStreams {
     if (!plan.countsByQuery()) {
       return plan.countRows();
     }
-    if (!counts.tryAcquire()) {
+    if (!countCalls.tryAcquire()) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_LIMIT_EXCEEDED,
           "the rows of cache %s were not counted; a node counts rows that conditions select for at"
@@ -187,7 +190,7 @@ public final class RowStreams {
         countTurns.end();
       }
     } finally {
-      counts.release();
+      countCalls.release();
     }
   }
 
@@ -208,6 +211,11 @@ public final class RowStreams {
                     + " load the cache again, or name another one",
                 removed.get(0)),
             error);
+  }
+
+  /** What all streams have sent. */
+  public ReadCounts counts() {
+    return counts;
   }
 
   /** Number of streams that are open. */
