@@ -120,7 +120,7 @@ def test_every_file_of_the_walks_exists_and_is_visited_once() -> None:
         assert all(len(row) == 3 and all(row) for row in rows), walk
 
 
-def test_all_pages_together_have_at_most_260 * 1024_bytes() -> None:
+def test_all_pages_together_have_at_most_260_kib() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
     assert sum(len(page.read_bytes()) for page in pages) <= 260 * 1024, "say each fact on one page, and link to it"
 
