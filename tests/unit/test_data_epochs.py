@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs import epoch, rows_per_worker
+from tensorflow_ignite.data.epochs import epoch, input_totals, rows_per_worker
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, Stream
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, OPEN, PAD, STRICT, WRAP, EpochLength
-from tensorflow_ignite.data.epochs.snapshots import Snapshots, total_size
+from tensorflow_ignite.data.epochs.snapshots import Snapshots
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of
 from tensorflow_ignite.data.epochs.tensors import arrays_of
 
@@ -236,7 +236,7 @@ def test_later_epochs_use_the_same_memory_and_make_no_calls() -> None:
     assert addresses(second) == addresses(third)
     assert all(address % 64 == 0 for address in addresses(second))
     assert source.opened == [(0, True)]
-    assert total_size() >= snapshots.size > 0
+    assert input_totals.snapshot_bytes() >= snapshots.size > 0
     # The dataset is no more.
     snapshots.drop("d")
     assert (snapshots.get("d"), snapshots.size) == (None, 0)

@@ -154,7 +154,7 @@ def test_steps_that_were_restored_are_not_counted_as_done(training: Training, be
 def test_a_report_has_the_memory_of_all_snapshots(
     training: Training, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress.snapshots, "total_size", lambda: 77)
+    monkeypatch.setattr(progress.input_totals, "snapshot_bytes", lambda: 77)
     train.report(1, force=True)
     assert reported(tmp_path).snapshot_bytes == 77
 

@@ -17,7 +17,7 @@ from google.protobuf import json_format
 
 from tensorflow_ignite import task
 from tensorflow_ignite.data import epoch_report
-from tensorflow_ignite.data.epochs import snapshots
+from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.train import curves, strategy_check
 from tensorflow_ignite.train.throughput import ThroughputMeter
 from tensorflow_ignite.v1 import job_pb2
@@ -230,7 +230,7 @@ class _Writer:
             progress.ClearField("throughput")
             if self._throughput is not None:
                 progress.throughput.CopyFrom(self._throughput)
-            progress.snapshot_bytes = snapshots.total_size()
+            progress.snapshot_bytes = input_totals.snapshot_bytes()
             progress.resumed_from_step = self._resumed_from_step
             progress.checkpoint_step = self._checkpoint_step
             progress.end.CopyFrom(self._end)

@@ -1,12 +1,13 @@
-"""How many rows this process has read, and how long its datasets have waited for them, since its start."""
+"""How many rows this process has read and keeps, and how long its datasets have waited for them, since its start."""
 
 from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class InputTotals(NamedTuple):
@@ -22,11 +23,20 @@ class InputTotals(NamedTuple):
     waited: float = 0.0
 
 
+class Sized(Protocol):
+    """Snapshots of a process, with their size in bytes."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+
+
 _lock = threading.Lock()
 _totals = InputTotals()
 # The begins of the waits that have not ended.
 _waits: dict[object, float] = {}
 _thread = threading.local()
+_snapshots: weakref.WeakSet[Sized] = weakref.WeakSet()
 
 
 def add_rows(number: int) -> None:
@@ -59,3 +69,13 @@ def totals() -> InputTotals:
     with _lock:
         now = time.monotonic()
         return _totals._replace(waited=_totals.waited + sum(now - began for began in _waits.values()))
+
+
+def add_snapshots(snapshots: Sized) -> None:
+    """Counts snapshots as long as they exist."""
+    _snapshots.add(snapshots)
+
+
+def snapshot_bytes() -> int:
+    """Bytes of all snapshots of this process."""
+    return sum(snapshots.size for snapshots in list(_snapshots))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from tensorflow_ignite.data.epochs import input_totals
 from tensorflow_ignite.data.epochs.changes import Changes, Position
 from tensorflow_ignite.data.epochs.refresh import refreshed
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
@@ -73,14 +73,6 @@ class _SnapshotState:
         self.abandoned = False
 
 
-_all: weakref.WeakSet[Snapshots] = weakref.WeakSet()
-
-
-def total_size() -> int:
-    """Bytes of all snapshots of this process."""
-    return sum(snapshots.size for snapshots in list(_all))
-
-
 class Snapshots:
     """The snapshots of a process, by the names of their datasets. Any thread may call."""
 
@@ -89,7 +81,7 @@ class Snapshots:
         # Re-entrant: _grow reads the size of all snapshots while it holds the lock.
         self._lock = threading.RLock()
         self._states: dict[str, _SnapshotState] = {}
-        _all.add(self)
+        input_totals.add_snapshots(self)
 
     def get(self, name: str) -> Snapshot | None:
         """The complete snapshot of a dataset, or None."""

@@ -34,7 +34,7 @@ public class TemporalsTest {
     assertMismatch("1500-02-29", () -> Temporals.since1970(julian(1500, 2, 29), TimeUnit.SECOND));
     assertMismatch("1582-10-07", () -> Temporals.timestamp(skipped, TimeUnit.SECOND));
     long before = LocalDate.of(-4, 3, 1).toEpochDay();
-    assertMismatch("is -0004-03-01, a day before the year 1", () -> Temporals.date(before));
+    assertMismatch("-0004-03-01", () -> Temporals.date(before));
     assertMismatch(
         "1500-02-29", () -> Temporals.day(new java.sql.Date(local(1500, 2, 29).getTimeInMillis())));
   }
@@ -61,6 +61,6 @@ public class TemporalsTest {
 
   private static void assertMismatch(String day, Conversion conversion) {
     MismatchException error = assertThrows(MismatchException.class, conversion::run);
-    assertTrue(error.getMessage(), error.getMessage().contains("is " + day + ", a day that"));
+    assertTrue(error.getMessage(), error.getMessage().contains("is " + day + ", a day "));
   }
 }
