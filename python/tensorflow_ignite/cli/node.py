@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Discovery, Python, option
+from tensorflow_ignite.errors import require_linux
 
 
 def node(
@@ -78,6 +79,7 @@ def quickstart() -> None:
     Examples:
       tensorflow-ignite quickstart
     """
+    require_linux("tensorflow-ignite quickstart, which starts three nodes,")
     from tensorflow_ignite.cli.quickstart import run
 
     raise typer.Exit(run())
