@@ -86,7 +86,8 @@ def _register() -> str | None:
             f"ignite:// is not known to TensorFlow: the extension {_PLUGIN} is missing ({error}). The installation of "
             "the package compiles it if a C compiler and Python's headers are installed; everything else works without "
             "it. Install both (Debian: apt-get install gcc python3-dev), then install the package again: "
-            "pip install --force-reinstall --no-deps --no-cache-dir tensorflow-ignite; in a clone: make clean venv"
+            "pip install --force-reinstall --no-deps --no-cache-dir --no-binary :all: tensorflow-ignite; "
+            "in a clone: make clean venv"
         )
     calls = FileSystemCalls(raise_later=plugin.raise_later)
     try:
