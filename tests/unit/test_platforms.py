@@ -185,3 +185,13 @@ from tensorflow_ignite.net import profile
 print(profile.load().address)
 """
     assert run(code) == (0, "near:1\n", "")
+
+
+def test_json_has_all_characters_in_every_encoding_of_standard_output() -> None:
+    code = """
+import sys
+sys.stdout.reconfigure(encoding="cp1252", errors="replace")
+from tensorflow_ignite.cli.render import print_json
+print_json("\u6570")
+"""
+    assert run(code) == (0, '"\\u6570"\n', "")

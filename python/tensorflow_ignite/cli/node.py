@@ -49,6 +49,8 @@ def node(
 ) -> None:
     """Run an Ignite server node with the service in it, until SIGTERM or Ctrl-C.
 
+    Nodes need Linux.
+
     \b
     Examples:
       tensorflow-ignite node
@@ -74,6 +76,8 @@ def node(
 
 def quickstart() -> None:
     """Train on a three-node cluster on this machine, lose a node, resume, and leave nothing behind.
+
+    Nodes need Linux.
 
     \b
     Examples:
