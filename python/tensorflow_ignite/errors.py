@@ -58,7 +58,6 @@ from __future__ import annotations
 
 import errno
 import re
-import sys
 from typing import TYPE_CHECKING
 
 from tensorflow_ignite.base import system
@@ -419,7 +418,7 @@ def require_linux(what: str) -> None:
     """
     if not system.IS_LINUX:
         raise UnsupportedPlatformError(
-            f"{what} needs Linux, and this is {sys.platform}. Nodes and tasks run on Linux only; on Windows and macOS "
+            f"{what} needs Linux, and this is {system.NAME}. Nodes and tasks run on Linux only; on Windows and macOS "
             "the package is a client of a cluster. Run it on Linux, in a container or in WSL, and connect to it: "
             "tensorflow-ignite --address HOST:10820 nodes"
         )

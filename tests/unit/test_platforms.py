@@ -67,6 +67,13 @@ texts(typer.main.get_command(app.app), [])
     assert out.count("Usage: ") > 30
 
 
+def test_one_module_alone_distinguishes_systems() -> None:
+    asks = re.compile(r"sys\.platform|os\.name\b|platform\.system|hasattr\(os, ")
+    sources = (PYTHON / "tensorflow_ignite").rglob("*.py")
+    found = {path.relative_to(PYTHON).as_posix() for path in sources if asks.search(path.read_text(encoding="utf-8"))}
+    assert found == {"tensorflow_ignite/base/system.py"}
+
+
 def test_a_script_is_submitted_and_its_output_followed(script: Path) -> None:
     with NodeApiServer() as node:
 

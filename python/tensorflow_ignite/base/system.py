@@ -12,8 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+#: ``linux``, ``darwin``, ``win32`` and others.
+NAME = sys.platform
 #: Nodes and tasks run here.
-IS_LINUX = sys.platform == "linux"
+IS_LINUX = NAME == "linux"
 #: Processes fork, and `os.register_at_fork` exists.
 HAS_FORK = hasattr(os, "register_at_fork")
 #: Files have an owner and a mode; Windows has lists of access in their place.
@@ -23,7 +25,7 @@ HAS_MEMORY_FILES = hasattr(os, "memfd_create")
 #: A flag of `os.open`: a pipe is opened without a wait for its writer.
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 
-_IS_WINDOWS = sys.platform == "win32"
+_IS_WINDOWS = NAME == "win32"
 # Windows writes a:b into a hidden stream of the file a, and what is written to NUL is lost.
 _NO_NAME_ON_WINDOWS = re.compile(
     r'[<>:"/\\|?*\x00-\x1f]|[ .]\Z|\A(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|\Z)', re.IGNORECASE

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +58,7 @@ def examine(request: Request) -> Iterator[Finding]:
     discovery = ports.discovery_ranges(request.discovery)
     config = configuration.read(request.config) if request.config else None
     if "machine" in request.sections and not system.IS_LINUX:
-        yield Step("machine", "system").ok(f"{sys.platform}: this machine is a client. Nodes and tasks need Linux")
+        yield Step("machine", "system").ok(f"{system.NAME}: this machine is a client. Nodes and tasks need Linux")
     elif "machine" in request.sections:
         yield java.examine_java()
         yield java.examine_jars()

@@ -78,7 +78,7 @@ def _register() -> str | None:
     except ImportError as error:
         if not system.IS_LINUX:
             return (
-                f"ignite:// is not known to TensorFlow on {sys.platform}: its extension exists for Linux only. Jobs "
+                f"ignite:// is not known to TensorFlow on {system.NAME}: its extension exists for Linux only. Jobs "
                 "use ignite:// on the nodes. Here fsspec reads these files, and the command line copies them. "
                 "Use a local copy: tensorflow-ignite fs cp -r ignite:///FOLDER ."
             )
