@@ -210,7 +210,7 @@ sbom: $(INSTALLED) ## Write build/sbom.json: what we depend on, Python and Java,
 RELEASE_VENV := build/release/venv
 RELEASE_INSTALLED := $(RELEASE_VENV)/installed.stamp
 
-release: $(INSTALLED) $(TOOLS) $(RELEASE_INSTALLED) ## Build the wheel and the source distribution into dist/, twice, and compare.
+release: $(INSTALLED) $(TOOLS) $(RELEASE_INSTALLED) ## Build the wheels and the source distribution into dist/, twice, and compare.
 	$(BIN)/python release/build.py $(RELEASE_VENV)/bin/auditwheel
 
 release-test: $(INSTALLED) ## Install dist/'s wheel in a bare system without network; run quickstart and tutorial there.

@@ -2,6 +2,7 @@
 
 pip asks a backend for its requirements before it downloads anything. So a machine without Gradle or a JDK learns in a
 second, and not after TensorFlow was downloaded, what is missing. An editable install leaves the jars to `make jars`.
+The wheel of a client has neither the jars nor the extension, and is the same for every platform.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ PACKAGE = ROOT / "python" / "tensorflow_ignite"
 JARS = PACKAGE / "jars"
 BUILD_JARS = ["gradle", "--no-daemon", "-q", "packageJars"]
 OLDEST_JDK = 11
+#: The wheel is for clients: nodes and tasks run on Linux only.
+FOR_CLIENTS = sys.platform != "linux" or os.environ.get("TENSORFLOW_IGNITE_FOR_CLIENTS") == "1"
 
 build_editable = _setuptools.build_editable
 build_wheel = _setuptools.build_wheel
@@ -36,7 +40,8 @@ def get_requires_for_build_wheel(config_settings: Any = None) -> list[str]:
     Raises:
         SystemExit: There are no jars of this state, and no Gradle or JDK to build them.
     """
-    require_jars_or_tools()
+    if not FOR_CLIENTS:
+        require_jars_or_tools()
     return _setuptools.get_requires_for_build_wheel(config_settings)
 
 

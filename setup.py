@@ -3,7 +3,7 @@
 The jars are built from java/ when they are missing, older than the sources, or speak another contract than proto/; see
 build_backend.py. The extension by which TensorFlow knows ignite:// is compiled without TensorFlow, and against Python's
 stable ABI, so that one wheel serves every version of Python. Where it cannot be compiled, everything else is installed
-without it. Everything else about the package stands in pyproject.toml.
+without it. A wheel for clients has no jars and no extension. Everything else stands in pyproject.toml.
 """
 
 import shutil
@@ -35,8 +35,11 @@ class BuildPy(build_py):
             super().run()
             return
         self._check_generated_python()
-        build_backend.make_jars()
+        if not build_backend.FOR_CLIENTS:
+            build_backend.make_jars()
         super().run()
+        if build_backend.FOR_CLIENTS:
+            shutil.rmtree(Path(self.build_lib, "tensorflow_ignite", "jars"), ignore_errors=True)
         for folder, (source, patterns) in CARRIED.items():
             target = Path(self.build_lib) / "tensorflow_ignite" / folder
             target.mkdir(parents=True, exist_ok=True)
@@ -52,21 +55,21 @@ class BuildPy(build_py):
             )
 
 
+EXTENSION = Extension(
+    "tensorflow_ignite.storage.tf._plugin",
+    sources=[str(PLUGIN / name) for name in ("plugin.c", "python_calls.c", "writing.c")],
+    depends=[str(PLUGIN / name) for name in ("python_calls.h", "tensorflow_abi.h", "writing.h")],
+    define_macros=[("Py_LIMITED_API", "0x030A0000")],
+    py_limited_api=True,
+    # Unwinding of threads that Python ends must meet our handlers: -fexceptions.
+    # No debugging information, which would name the folder of the build: two builds have equal bytes.
+    extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-fexceptions", "-fvisibility=hidden", "-g0"],
+    libraries=["dl", "pthread"],
+    optional=True,
+)
+
 setup(
     cmdclass={"build_py": BuildPy},
-    ext_modules=[
-        Extension(
-            "tensorflow_ignite.storage.tf._plugin",
-            sources=[str(PLUGIN / name) for name in ("plugin.c", "python_calls.c", "writing.c")],
-            depends=[str(PLUGIN / name) for name in ("python_calls.h", "tensorflow_abi.h", "writing.h")],
-            define_macros=[("Py_LIMITED_API", "0x030A0000")],
-            py_limited_api=True,
-            # Unwinding of threads that Python ends must meet our handlers: -fexceptions.
-            # No debugging information, which would name the folder of the build: two builds have equal bytes.
-            extra_compile_args=["-std=gnu11", "-Wall", "-Wextra", "-fexceptions", "-fvisibility=hidden", "-g0"],
-            libraries=["dl", "pthread"],
-            optional=True,
-        )
-    ],
-    options={"bdist_wheel": {"py_limited_api": "cp310"}},
+    ext_modules=[] if build_backend.FOR_CLIENTS else [EXTENSION],
+    options={} if build_backend.FOR_CLIENTS else {"bdist_wheel": {"py_limited_api": "cp310"}},
 )

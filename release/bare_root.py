@@ -22,9 +22,11 @@ TOOLS = ("gcc", "cc", "java", "javac", "gradle", "git", "make")
 
 def main() -> None:
     """Runs the test; raises when a command fails."""
-    wheels = list((ROOT / "dist").glob("*.whl"))
+    wheels = list((ROOT / "dist").glob("*-manylinux*.whl"))
     if len(wheels) != 1:
-        raise SystemExit(f"dist/ holds {len(wheels)} wheels; the test installs the one there. Build it: make release")
+        raise SystemExit(
+            f"dist/ holds {len(wheels)} wheels for Linux; the test installs the one there. Build it: make release"
+        )
     _fill_index(wheels[0])
     with tempfile.TemporaryDirectory(prefix="bare-", dir=ROOT / "build" / "release") as folder:
         if os.geteuid() == 0 and shutil.which("debootstrap"):

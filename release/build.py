@@ -1,9 +1,9 @@
 """Builds what is published, twice, and compares: ``make release``.
 
 The source distribution is made of the tracked files of the working tree and the jars that Gradle builds from them. The
-wheel is made of the source distribution, where neither Gradle nor a JDK can be called. Both are built in two folders;
-their bytes must be equal. auditwheel proves the platform in the wheel's name. dist/ then has both files, the software
-bill of materials, and their SHA-256.
+wheel is made of the source distribution, where neither Gradle nor a JDK can be called, and so is the wheel for clients,
+which has no jars and runs everywhere. All are built in two folders; their bytes must be equal. auditwheel proves the
+platform in the wheel's name. dist/ then has these files, the software bill of materials, and their SHA-256.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def main(auditwheel: str) -> None:
                     f"Two builds of {one.name} differ: {files}. The same sources must give the same bytes. Remove what "
                     "changes from build to build, such as a time."
                 )
-        sdist, wheel = built[0]
+        sdist, wheel, for_clients = built[0]
         _prove_platform(wheel, auditwheel)
         shutil.rmtree(DIST, ignore_errors=True)
         DIST.mkdir()
-        for path in (sdist, wheel):
+        for path in (sdist, wheel, for_clients):
             shutil.copy2(path, DIST / path.name)
     bill = DIST / f"{sdist.name.removesuffix('.tar.gz')}.cdx.json"
     subprocess.run([sys.executable, ROOT / "dependencies" / "sbom.py", bill], check=True, stdout=subprocess.DEVNULL)
@@ -70,8 +70,8 @@ def _copy_sources(sources: Path) -> None:
             shutil.copy2(ROOT / name, sources / name)
 
 
-def _build(folder: Path) -> tuple[Path, Path]:
-    """Builds both in a new folder; returns the source distribution and the wheel."""
+def _build(folder: Path) -> tuple[Path, Path, Path]:
+    """Builds all in a new folder; returns the source distribution, the wheel, and the wheel for clients."""
     sources, out = folder / "sources", folder / "out"
     out.mkdir()
     epoch = subprocess.run(
@@ -93,11 +93,23 @@ def _build(folder: Path) -> tuple[Path, Path]:
         (forbidden / name).write_text(f"#!/bin/sh\necho '{name} must not be needed here' >&2\nexit 1\n")
         (forbidden / name).chmod(0o755)
     environment.update(PATH=f"{forbidden}{os.pathsep}{os.environ['PATH']}", JAVA_HOME=str(forbidden))
-    option = f"--build-option=--plat-name={PLATFORM}"
+    wheel = _build_wheel(sdist, environment, "--config-settings", f"--build-option=--plat-name={PLATFORM}")
+    _require_parts(wheel)
+    for_clients = _build_wheel(sdist, {**environment, "TENSORFLOW_IGNITE_FOR_CLIENTS": "1"})
+    if not for_clients.name.endswith("-py3-none-any.whl"):
+        raise ReleaseError(
+            f"The wheel for clients is {for_clients.name}. It runs on every platform, so its name ends in "
+            "-py3-none-any.whl. See FOR_CLIENTS in setup.py."
+        )
+    return sdist, wheel, for_clients
+
+
+def _build_wheel(sdist: Path, environment: dict[str, str], *options: str) -> Path:
+    before = set(sdist.parent.glob("*.whl"))
     made = subprocess.run(
         [
             *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"),
-            *("--no-cache-dir", "--config-settings", option, "--wheel-dir", out, sdist),
+            *("--no-cache-dir", *options, "--wheel-dir", sdist.parent, sdist),
         ],
         env=environment,
         check=False,
@@ -106,9 +118,8 @@ def _build(folder: Path) -> tuple[Path, Path]:
     )
     if made.returncode != 0:
         raise ReleaseError(f"The wheel was not built of the source distribution: {made.stderr[-4000:]}")
-    (wheel,) = out.glob("*.whl")
-    _require_parts(wheel)
-    return sdist, wheel
+    (wheel,) = set(sdist.parent.glob("*.whl")) - before
+    return wheel
 
 
 def _normalize(sdist: Path, epoch: int) -> None:

@@ -24,6 +24,7 @@
         ├── RowMismatchError              also a ValueError
         ├── InternalError
         ├── SharingUnavailableError
+        ├── UnsupportedPlatformError
         ├── SqlInvalidError               also a ValueError
         ├── ModelNotFoundError            also a LookupError
         ├── ModelUnusableError
@@ -50,7 +51,7 @@
 
 A text has three sentences: what happened (with ids), the rule (with its numbers), what to do next. Between processes an
 error is the description of a status that ends in `` [code=NAME]``, with a NAME of the enum ErrorCode of job.proto;
-`from_description` returns its class. This module imports no other module of the package, so all may use it.
+`from_description` returns its class. This module imports `base.system` only, so all may use it.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ from __future__ import annotations
 import errno
 import re
 from typing import TYPE_CHECKING
+
+from tensorflow_ignite.base import system
 
 if TYPE_CHECKING:
     from tensorflow_ignite.spec import Job
@@ -215,6 +218,10 @@ class SharingUnavailableError(TensorFlowIgniteError):
     """The node cannot write into the memory of this process: another host, user or container."""
 
     code = "SHARING_UNAVAILABLE"
+
+
+class UnsupportedPlatformError(TensorFlowIgniteError):
+    """Only Linux has what the call needs; other systems run clients."""
 
 
 class SqlInvalidError(TensorFlowIgniteError, ValueError):
@@ -401,3 +408,17 @@ def from_description(text: str, fallback: type[TensorFlowIgniteError] = Internal
     error = CODES.get(code, fallback)(text[: match.start()])
     error.code = code
     return error
+
+
+def require_linux(what: str) -> None:
+    """Raises an error where this is not Linux.
+
+    Raises:
+        UnsupportedPlatformError: This is Windows or macOS.
+    """
+    if not system.IS_LINUX:
+        raise UnsupportedPlatformError(
+            f"{what} needs Linux, and this is {system.NAME}. Nodes and tasks run on Linux only; on Windows and macOS "
+            "the package is a client of a cluster. Run it on Linux, in a container or in WSL, and connect to it: "
+            "tensorflow-ignite --address HOST:10820 nodes"
+        )

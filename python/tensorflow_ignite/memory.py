@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
+import functools
 import mmap
 import os
 import threading
@@ -23,14 +23,8 @@ NAME = "tensorflow-ignite"
 NONCE_BYTES = 32
 
 _MAP_FAILED = ctypes.c_void_p(-1).value
-_libc = ctypes.CDLL(None, use_errno=True)
-_libc.mmap.restype = ctypes.c_void_p
-_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-_libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-_libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _MAP_POPULATE = 0x8000
 _MADV_REMOVE = 9
-_MADV_HUGEPAGE = 14
 
 
 class Segment:
@@ -52,13 +46,15 @@ class Segment:
         self.address = 0
         self._fd = -1
         try:
+            import fcntl
+
             self._fd = os.memfd_create(NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
             os.ftruncate(self._fd, size)
             # A node that writes behind the end of a truncated memfd would get SIGBUS.
             fcntl.fcntl(self._fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
             os.posix_fallocate(self._fd, 0, size)
-            self.address = _map(size, mmap.MAP_SHARED | _MAP_POPULATE, self._fd)
-        except (OSError, AttributeError) as error:
+            self.address = _map(size, self._fd)
+        except (OSError, AttributeError, ImportError) as error:
             raise _unavailable(size, error) from error
 
     @property
@@ -80,17 +76,28 @@ class Segment:
         """Returns the memory after the first `used` bytes to the machine; it then reads as zeros."""
         start = -(-used // mmap.PAGESIZE) * mmap.PAGESIZE
         if start < self.size:
-            _libc.madvise(self.address + start, self.size - start, _MADV_REMOVE)
+            _libc().madvise(self.address + start, self.size - start, _MADV_REMOVE)
 
     def __del__(self) -> None:
         """Unmaps the segment."""
         if self.address:
-            _libc.munmap(self.address, self.size)
+            _libc().munmap(self.address, self.size)
         self.close_fd()
 
 
-def _map(size: int, flags: int, fd: int) -> int:
-    address = _libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, flags, fd, 0)
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    return libc
+
+
+def _map(size: int, fd: int) -> int:
+    protection, flags = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_SHARED | _MAP_POPULATE
+    address = _libc().mmap(None, size, protection, flags, fd, 0)
     if address == _MAP_FAILED:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return int(address)
@@ -98,7 +105,7 @@ def _map(size: int, flags: int, fd: int) -> int:
 
 def _unavailable(size: int, error: Exception) -> errors.SharingUnavailableError:
     reason = str(error)
-    if isinstance(error, AttributeError):
+    if isinstance(error, (AttributeError, ImportError)):
         reason = "this platform has no memfd"
     elif isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.ENOMEM):
         reason = f"the machine has no {size} bytes left ({error.strerror})"
@@ -118,14 +125,12 @@ class PrivateMemory:
             OSError: The machine has no memory left.
         """
         self.size = size
-        self.address = 0
-        self.address = _map(size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1)
-        _libc.madvise(self.address, size, _MADV_HUGEPAGE)
-
-    def __del__(self) -> None:
-        """Frees the memory."""
-        if self.address:
-            _libc.munmap(self.address, self.size)
+        flags = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+        self._memory = mmap.mmap(-1, size, **flags)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            self._memory.madvise(mmap.MADV_HUGEPAGE)
+        self._first = ctypes.c_char.from_buffer(self._memory)
+        self.address = ctypes.addressof(self._first)
 
 
 class DaemonTimer(threading.Thread):

@@ -1,6 +1,6 @@
 """Preprocessing layers learn from the rows of all workers, once for a job.
 
-Promise (training): What a layer learns is learned once for a job, and is the same on each worker and in each attempt.
+Promise (training): A layer learns once for a job: the same on each worker and in each attempt.
 Promise (training): Workers with different states do not begin to train together.
 """
 

@@ -6,8 +6,10 @@ Promise (code): Importing `tensorflow_ignite` loads no TensorFlow, JVM, gRPC or 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,28 @@ def test_a_clone_without_gradle_and_jdk_says_so_before_anything_is_downloaded(tm
     assert built.returncode == 1
     assert built.stderr.startswith("tensorflow-ignite cannot be built here: Gradle 4.4 or later")
     assert "and a JDK, version 17 (Debian:" in built.stderr
+
+
+def test_the_wheel_for_clients_is_for_every_platform_and_needs_neither_gradle_nor_a_compiler(tmp_path: Path) -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout: what is tracked cannot be listed")
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tmp_path / name)
+    (tmp_path / "python/tensorflow_ignite/jars").mkdir()
+    (tmp_path / "python/tensorflow_ignite/jars/tensorflow-ignite-0.1.0.jar").write_bytes(b"of nodes")
+    environment = {"PATH": "", "TENSORFLOW_IGNITE_FOR_CLIENTS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    code = "import build_backend as b; b.get_requires_for_build_wheel(); b.build_wheel('dist')"
+    command = [sys.executable, "-c", code]
+    built = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {"tensorflow_ignite/examples/digits.py", "tensorflow_ignite/v1/job_pb2.py"} <= set(names)
+    assert not [name for name in names if name.endswith((".jar", ".so"))]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,26 @@ def test_tests_run_with_what_is_pinned() -> None:
             assert pinned & installed, name
 
 
+@pytest.mark.full
+@pytest.mark.parametrize(("platform", "extra"), [("win_amd64", "cpu"), ("macosx_12_0_arm64", "tensorflow")])
+def test_each_dependency_of_a_client_has_wheels_for_windows_and_macos(
+    platform: str, extra: str, tmp_path: Path
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"][extra]]
+    # pip evaluates markers for this Python, not for the platform; pyignite is built without a compiler.
+    target = {"sys_platform": "win32" if "win_" in platform else "darwin", "python_version": "3.11"}
+    chosen = [
+        f"{requirement.name}{requirement.specifier}"
+        for requirement in map(Requirement, asked)
+        if requirement.name != "pyignite" and (not requirement.marker or requirement.marker.evaluate(target))
+    ]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--only-binary=:all:"]
+    command = [*pip, "--target", str(tmp_path), "--platform", platform, "--python-version", "3.11", *chosen]
+    resolved = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert resolved.returncode == 0, resolved.stderr
+
+
 def test_a_line_that_pins_nothing_is_not_overlooked(tmp_path: Path) -> None:
     for line in ("numpy>=2", "numpy", "https://example.org/numpy.whl", "-r other.txt", "--find-links /opt"):
         (tmp_path / "list.txt").write_text(line + "\n")

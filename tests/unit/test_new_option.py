@@ -1,6 +1,6 @@
 """What a further option of a job costs.
 
-Promise (jobs): An option is declared once, by its field in proto/ and its attribute in groups.py; all else follows.
+Promise (jobs): An option is declared once: a field in proto/, an attribute in groups.py.
 """
 
 from __future__ import annotations

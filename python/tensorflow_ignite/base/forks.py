@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
+from tensorflow_ignite.base import system
+
 # Seconds that a fork waits for calls; a call to a node that does not answer would take longer.
 _CALL_TIMEOUT = 2.0
 
@@ -102,4 +104,5 @@ def _in_child() -> None:
         obj.after_fork()
 
 
-os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+if system.HAS_FORK:
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 import typer.main
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.cli import (
     data_loss,
     describe,
@@ -154,6 +155,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show
+    system.enable_colours()
     server_warnings.report_to(_print_warning)
     command = typer.main.get_command(program_for(arguments))
     try:

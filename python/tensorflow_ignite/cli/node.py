@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tensorflow_ignite.cli.options import Discovery, Python, option
+from tensorflow_ignite.errors import require_linux
 
 
 def node(
@@ -48,6 +49,8 @@ def node(
 ) -> None:
     """Run an Ignite server node with the service in it, until SIGTERM or Ctrl-C.
 
+    Nodes need Linux.
+
     \b
     Examples:
       tensorflow-ignite node
@@ -74,10 +77,13 @@ def node(
 def quickstart() -> None:
     """Train on a three-node cluster on this machine, lose a node, resume, and leave nothing behind.
 
+    Nodes need Linux.
+
     \b
     Examples:
       tensorflow-ignite quickstart
     """
+    require_linux("tensorflow-ignite quickstart, which starts three nodes,")
     from tensorflow_ignite.cli.quickstart import run
 
     raise typer.Exit(run())

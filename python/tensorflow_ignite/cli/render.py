@@ -209,5 +209,6 @@ def utc_time(seconds: float) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Prints a value as JSON on standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    """Prints a value as JSON on standard output, with escapes where its encoding lacks characters."""
+    has_all = (sys.stdout.encoding or "").lower().startswith("utf")
+    print(json.dumps(value, indent=2, ensure_ascii=not has_all))

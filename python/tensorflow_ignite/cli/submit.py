@@ -127,6 +127,7 @@ def submit(
     """Submit a job that trains beside the rows of a cache.
 
     Options stand before the code; everything after it goes to the script.
+    It runs on the nodes, which have Linux, from any system.
 
     With --wait the exit code is the job's, and Ctrl-C detaches: the job goes on.
 

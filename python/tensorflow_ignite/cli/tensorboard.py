@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import importlib.util
 import os
+import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, complete_job, option
@@ -75,19 +81,24 @@ def tensorboard(
             file=sys.stderr,
         )
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **({ADDRESS_VARIABLE: address} if address else {})}
-    if credentials is not None:
-        from tensorflow_ignite.net.credentials import as_environment, without_credentials
-        from tensorflow_ignite.net.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
-
-        environment = {**without_credentials(environment), **as_environment(credentials, _in_memory)}
-        # TensorBoard's process must not use a profile where these variables are empty.
-        environment.pop(PROFILE_VARIABLE, None)
-        environment |= {ADDRESS_VARIABLE: address or ",".join(nodes), PROFILES_VARIABLE: ""}
     command = [sys.executable, "-m", "tensorflow_ignite.storage.tensorboard", f"--logdir={logdir}"]
     command += [f"--{name}={value}" for name, value in (("host", host), ("port", port)) if value is not None]
-    sys.stdout.flush()
-    # This process becomes TensorBoard: signals, output and the exit code are its own.
-    os.execve(sys.executable, [*command, *options], environment)
+    with contextlib.ExitStack() as files:
+        if credentials is not None:
+            from tensorflow_ignite.net.credentials import as_environment, without_credentials
+            from tensorflow_ignite.net.profile import PROFILE_VARIABLE, PROFILES_VARIABLE
+
+            write = _in_memory if system.HAS_MEMORY_FILES else functools.partial(_in_folder, files)
+            environment = {**without_credentials(environment), **as_environment(credentials, write)}
+            # TensorBoard's process must not use a profile where these variables are empty.
+            environment.pop(PROFILE_VARIABLE, None)
+            environment |= {ADDRESS_VARIABLE: address or ",".join(nodes), PROFILES_VARIABLE: ""}
+        sys.stdout.flush()
+        if system.HAS_MEMORY_FILES:
+            # This process becomes TensorBoard: signals, output and the exit code are its own.
+            os.execve(sys.executable, [*command, *options], environment)
+        else:
+            raise typer.Exit(subprocess.call([*command, *options], env=environment))
 
 
 def _directory_of(job: str, addresses: tuple[str, ...], credentials: Credentials | None) -> str:
@@ -115,6 +126,13 @@ def _in_memory(secret: str) -> str:
     descriptor = os.memfd_create("tensorflow-ignite", 0)
     os.write(descriptor, secret.encode())
     return f"/proc/self/fd/{descriptor}"
+
+
+def _in_folder(files: contextlib.ExitStack, secret: str) -> str:
+    """The path of a file that only this user can open, and that is removed with `files`."""
+    path = Path(files.enter_context(tempfile.TemporaryDirectory()), "secret")
+    path.write_text(secret, encoding="utf-8")
+    return str(path)
 
 
 def _nodes(logdir: str, address: str | None) -> tuple[str, ...]:

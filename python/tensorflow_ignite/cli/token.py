@@ -61,10 +61,10 @@ def token(
 def _write(path: str, made: str) -> None:
     """Writes a new file; an existing one is not replaced, as it may hold another secret."""
     try:
-        descriptor = os.open(os.path.expanduser(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(os.path.expanduser(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise CommandLineError(
             f"{path} cannot be made ({error.strerror}). A token is written into a new file. Name another."
         ) from None
-    with open(descriptor, "w") as file:
+    with open(descriptor, "w", encoding="utf-8") as file:
         file.write(f"{made}\n")

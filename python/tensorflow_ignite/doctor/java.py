@@ -73,4 +73,4 @@ def _remedy() -> str:
     sources = PACKAGE.parents[1]
     if (sources / "Makefile").is_file():
         return f"Build them: make -C {sources} proto jars"
-    return "Install the package again, from its wheel or its sources: pip install --force-reinstall PATH"
+    return "Install the package again, from its wheel for Linux or its sources: pip install --force-reinstall PATH"

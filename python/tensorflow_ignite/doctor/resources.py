@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +65,8 @@ def _memory() -> Finding:
 
 
 def _open_files() -> Finding:
+    import resource  # not on Windows
+
     # A JVM raises its own limit as far as it may.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     text = "no limit" if hard == resource.RLIM_INFINITY else f"a process may open {hard:,} files"

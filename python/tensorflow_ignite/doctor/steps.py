@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.doctor import configuration, interpreter, java, ports, resources
-from tensorflow_ignite.doctor.finding import Finding, Section
+from tensorflow_ignite.doctor.finding import Finding, Section, Step
 from tensorflow_ignite.net.addresses import parse_addresses
 from tensorflow_ignite.net.resolve import resolve
 
@@ -56,7 +57,9 @@ def examine(request: Request) -> Iterator[Finding]:
     api_ports = ports.api_ports(request.port)
     discovery = ports.discovery_ranges(request.discovery)
     config = configuration.read(request.config) if request.config else None
-    if "machine" in request.sections:
+    if "machine" in request.sections and not system.IS_LINUX:
+        yield Step("machine", "system").ok(f"{system.NAME}: this machine is a client. Nodes and tasks need Linux")
+    elif "machine" in request.sections:
         yield java.examine_java()
         yield java.examine_jars()
         yield from interpreter.examine(request.python, deep=request.deep)

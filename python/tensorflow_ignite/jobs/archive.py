@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.errors import CodeInvalidError, CodeNotFoundError
 
 #: Largest size of all files together, before compression, in bytes.
@@ -448,6 +449,7 @@ def _follow(link: Path, root: Path, name: str) -> Path:
 
 
 def _find_script(files: dict[str, tuple[bytes, bool]], script: str | None, code: Path) -> str:
+    script = None if script is None else system.slashed(script)
     if script is None:
         for name in DEFAULT_SCRIPTS:
             if name in files:

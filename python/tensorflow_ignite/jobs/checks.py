@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 import posixpath
 import re
 from collections.abc import Sequence
@@ -44,7 +43,7 @@ def text(what: str, value: str) -> str:
 def directory(path: str) -> str:
     """Checks a directory that is the same for every task; empty: none."""
     text("checkpoint_directory", path)
-    if path and not os.path.isabs(path) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:/", path):
+    if path and not posixpath.isabs(path) and not re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", path):
         raise InvalidRequestError(
             f"checkpoint_directory {path!r} is a relative path. It would be relative to a folder of each task, which "
             "is removed when the task ends; checkpoints must be on storage that every node shares. Name an absolute "

@@ -1,6 +1,6 @@
 """Profiles: addresses and credentials under a name, in a file that only its owner reads.
 
-# ~/.config/tensorflow-ignite/profiles.toml, mode 600
+# ~/.config/tensorflow-ignite/profiles.toml, mode 600; %APPDATA%\\tensorflow-ignite\\profiles.toml on Windows
 [default]
 address = "node1:10820,node2:10820"
 cafile = "~/.config/tensorflow-ignite/ca.pem"
@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.net.addresses import parse_addresses
 from tensorflow_ignite.net.credentials import Credentials, read_secret
@@ -32,7 +33,7 @@ PROFILE_VARIABLE = "TENSORFLOW_IGNITE_PROFILE"
 #: The profile that is used when none is named.
 DEFAULT = "default"
 
-_FILE = Path("~/.config/tensorflow-ignite/profiles.toml")
+_FILE = system.settings_folder() / "tensorflow-ignite/profiles.toml"
 _PATHS = ("certfile", "keyfile", "cafile")
 _SECRET_FILES = {"password_file": "password", "token_file": "token"}
 _KEYS = ("address", *(attribute.name for attribute in fields(Credentials)), *_SECRET_FILES)
@@ -104,7 +105,7 @@ def _read(path: Path, *, required: bool) -> bytes | None:
     if str(path).startswith("~") and not required:
         return None  # of a user without a home
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | system.NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -120,6 +121,8 @@ def _read(path: Path, *, required: bool) -> bytes | None:
         fault = None
         if not stat.S_ISREG(found.st_mode):
             fault = "is not a regular file"
+        elif not system.HAS_OWNERS:
+            pass  # only the user and administrators can open files in the user's folder
         elif found.st_uid != os.geteuid():
             fault = f"belongs to the user {found.st_uid}, and you are {os.geteuid()}"
         elif stat.S_IMODE(found.st_mode) & 0o077:

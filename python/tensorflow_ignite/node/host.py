@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from tensorflow_ignite.errors import require_linux
 from tensorflow_ignite.node import runtime
 from tensorflow_ignite.node.report import Report
 
@@ -103,7 +104,11 @@ def run_node(
     Returns:
         The exit code: 0 after SIGTERM, SIGHUP or the parent's end, 130 after SIGINT, 1 when the node did not start or
         stopped by itself. A node with a fatal error ends the process with 70.
+
+    Raises:
+        UnsupportedPlatformError: This is not Linux.
     """
+    require_linux("an Ignite node in Python")
     report = Report(json_output=json_output)
     settings = runtime.NodeSettings(
         config=None if config is None else os.fspath(config),

@@ -121,7 +121,8 @@ def classpath(jars: Path = JARS) -> list[str]:
     if not any(Path(jar).name.startswith("tensorflow-ignite-") for jar in found):
         raise NodeStartError(
             f"The jars of the node are missing: {jars} holds no tensorflow-ignite-*.jar. They are built from the "
-            "sources, not kept in the repository. Build them in the repository's folder: make jars"
+            "sources, and the wheel for clients (py3-none-any) has none. Build them in a clone: make jars; or install "
+            "the source distribution: pip install --force-reinstall --no-deps --no-binary :all: tensorflow-ignite"
         )
     return [path for path in os.environ.get("USER_LIBS", "").split(os.pathsep) if path] + found
 

@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from tensorflow_ignite.base.package import PACKAGE
+from tensorflow_ignite.errors import require_linux
 from tensorflow_ignite.net.credentials import Credentials
 from tensorflow_ignite.testing import leaks
 from tensorflow_ignite.testing.leaks import LeakError
@@ -91,6 +92,7 @@ class LocalCluster:
             credentials: The credentials of this object's calls, which check whether the nodes are ready; see
                 `tensorflow_ignite.connect`. Default: none, also if the environment or a profile has some.
         """
+        require_linux("tensorflow_ignite.testing.LocalCluster")
         if not 1 <= nodes < BLOCK:
             raise ValueError(f"nodes={nodes}: a local cluster has 1 to {BLOCK - 1} nodes")
         self._first_nodes = nodes

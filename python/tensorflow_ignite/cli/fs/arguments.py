@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.cli.credentials import address_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.fs.location import Location, is_pattern
@@ -44,7 +45,8 @@ class Locations:
         if colon and scheme.lower() == SCHEME:
             return self._in_cluster(text, rest)
         if scheme == "file" and rest.startswith("///"):
-            text = rest[2:]
+            has_drive = os.path.splitdrive(rest[3:])[0]
+            text = rest[3:] if has_drive else rest[2:]
         elif colon and (rest.startswith("//") or "::" in text):
             return _at_url(text)
         if not text:
@@ -53,8 +55,11 @@ class Locations:
             )
         from tensorflow_ignite.cli.fs.local import LocalFiles
 
-        path = os.path.expanduser(text)
-        return Location(LocalFiles(), path.rstrip("/") or "/", names_directory=path.endswith("/"))
+        path = system.slashed(os.path.expanduser(text))
+        stripped = path.rstrip("/")
+        if stripped != path and not os.path.splitdrive(stripped)[1]:
+            stripped += "/"  # the root, or that of a drive
+        return Location(LocalFiles(), stripped, names_directory=path.endswith("/"))
 
     def expand(self, texts: Sequence[str]) -> list[Location]:
         """The locations that arguments name, patterns expanded, in the order given.

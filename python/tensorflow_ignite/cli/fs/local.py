@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fsspec.implementations.local import LocalFileSystem
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.errors import StorageError
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class LocalFiles(LocalFileSystem):  # type: ignore[misc]
         entries = []
         for name in os.listdir(path):
             with contextlib.suppress(FileNotFoundError):  # removed a moment ago
-                entries.append(self.info(os.path.join(path, name)))
+                entries.append(self.info(f"{path.rstrip('/')}/{name}"))
         for entry in entries:
             if entry["type"] == "other":
                 raise StorageError(
@@ -81,7 +82,7 @@ class LocalFiles(LocalFileSystem):  # type: ignore[misc]
 
     def glob(self, path: str, **options: Any) -> list[str]:
         """The paths that match, as in a shell: hidden names only when the pattern begins with a dot."""
-        return glob.glob(path, recursive=True)
+        return [system.slashed(found) for found in glob.glob(path, recursive=True)]
 
     def _open(self, path: str, mode: str = "rb", block_size: int | None = None, **options: Any) -> Any:
         return UnbufferedFile(path) if mode == "rb" else _replacement(path)

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, cast
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base import system
 
 if TYPE_CHECKING:
     from tensorflow_ignite.storage.files import Files
@@ -54,21 +55,35 @@ class Location:
 
     @property
     def name(self) -> str:
-        """The last part of the path; empty for a root, ``.`` and ``..``, which stand for their content."""
+        """The last part of the path; empty for a root, a drive, ``.`` and ``..``, which stand for their content."""
         name = self.path.rstrip("/").rpartition("/")[2]
-        return "" if name in (".", "..") else name
+        return "" if name in (".", "..", os.path.splitdrive(self.path)[0]) else name
 
     @property
     def real_path(self) -> str:
         """The path that distinguishes one file from another: without links."""
-        return os.path.realpath(self.path) if getattr(self.filesystem, "local_file", False) else self.path
+        return system.slashed(os.path.normcase(os.path.realpath(self.path))) if self._is_local else self.path
+
+    @property
+    def _is_local(self) -> bool:
+        return getattr(self.filesystem, "local_file", False)
 
     def at(self, path: str) -> Location:
         """Another path in the same file system."""
         return replace(self, path=path, names_directory=False)
 
     def child(self, name: str) -> Location:
-        """An entry of this directory; the directory itself for an empty name."""
+        """An entry of this directory; the directory itself for an empty name.
+
+        Raises:
+            StorageError: No file of this machine can have the name.
+        """
+        if self._is_local and not system.can_name_file(name):
+            raise errors.StorageError(
+                f"{name!r} cannot be the name of a file in {self.url}. On Windows names have none of the characters "
+                '< > : " / \\ | ? *, end with no dot or blank, and are not those of devices, such as NUL. Rename it in '
+                "the cluster, tensorflow-ignite fs mv, or copy the other entries."
+            )
         return self.at(f"{self.path.rstrip('/')}/{name}" if name else self.path)
 
     def find(self) -> Entry | None:

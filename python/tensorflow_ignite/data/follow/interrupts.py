@@ -7,12 +7,14 @@ end with an error; TensorFlow returns to Python, and the handler runs.
 
 from __future__ import annotations
 
-import os
 import signal
+import socket
 import sys
 import threading
 import time
 from types import FrameType
+
+from tensorflow_ignite.base import forks
 
 # Here TensorFlow makes the exception of a failed call, of an operation and of a function; an error that is raised
 # meanwhile becomes a RuntimeError.
@@ -28,9 +30,10 @@ class Interrupts:
     def __init__(self) -> None:
         """Notices no signal."""
         self._lock = threading.Lock()
-        self._receiver = self._sender = -1
+        # Windows wakes sockets only, and has no pipe that does not block.
+        self._pair: tuple[socket.socket, socket.socket] | None = None
         self._came_at = -SECONDS
-        os.register_at_fork(after_in_child=self._forget)
+        forks.register(self)
 
     def notice(self) -> None:
         """Notices Ctrl-C from now on, if this is the main thread and neither script nor library handles it."""
@@ -38,28 +41,29 @@ class Interrupts:
             return
         if signal.getsignal(signal.SIGINT) not in (_handle, signal.default_int_handler):
             return
-        if self._receiver < 0:
-            self._receiver, self._sender = os.pipe()
-            os.set_blocking(self._receiver, False)
-            os.set_blocking(self._sender, False)
+        if self._pair is None:
+            self._pair = socket.socketpair()
+            for end in self._pair:
+                end.setblocking(False)
+        sender = self._pair[1].fileno()
         # Python writes the number of each signal at once, in whichever thread. An event loop may have taken that away.
-        other = signal.set_wakeup_fd(self._sender, warn_on_full_buffer=False)
-        if other in (-1, self._sender):
+        other = signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+        if other in (-1, sender):
             signal.signal(signal.SIGINT, _handle)
         else:
             signal.set_wakeup_fd(other)
 
-    def _forget(self) -> None:
-        """Leaves the pipe to the parent, which would take the Ctrl-C of a forked process for its own."""
+    def after_fork(self) -> None:
+        """Leaves the sockets to the parent, which would take the Ctrl-C of a forked process for its own."""
         self._lock = threading.Lock()
-        if self._receiver < 0:
+        if self._pair is None:
             return
         other = signal.set_wakeup_fd(-1)
-        if other not in (-1, self._sender):
+        if other not in (-1, self._pair[1].fileno()):
             signal.set_wakeup_fd(other)
-        os.close(self._receiver)
-        os.close(self._sender)
-        self._receiver = self._sender = -1
+        for end in self._pair:
+            end.close()
+        self._pair = None
 
     def came(self) -> bool:
         """Whether Ctrl-C came in the last half second; any thread may call."""
@@ -72,7 +76,7 @@ class Interrupts:
 
     def _read(self) -> bytes:
         try:
-            return os.read(self._receiver, 1_024) if self._receiver >= 0 else b""
+            return self._pair[0].recv(1_024) if self._pair is not None else b""
         except BlockingIOError:
             return b""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base import system
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Source:
             InvalidRequestError: fsspec does not know the URL.
         """
         if "://" not in name:
-            return Source(), name
+            return Source(), system.slashed(name)
         import fsspec
 
         try:
@@ -68,12 +69,15 @@ class Source:
     def files_below(self, folder: str) -> list[str]:
         """All files below a folder, sorted."""
         if self.filesystem is None:
-            return [str(path) for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+            return [path.as_posix() for path in sorted(Path(folder).rglob("*")) if path.is_file()]
         return sorted(self.filesystem.find(folder))
 
     def matching(self, pattern: str) -> list[str]:
         """The files that fit a pattern, sorted."""
-        found = glob.glob(pattern, recursive=True) if self.filesystem is None else self.filesystem.glob(pattern)
+        if self.filesystem is None:
+            found = map(system.slashed, glob.glob(pattern, recursive=True))
+        else:
+            found = self.filesystem.glob(pattern)
         return sorted(path for path in found if not self.is_folder(path))
 
     @contextmanager

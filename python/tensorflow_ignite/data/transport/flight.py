@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyarrow import flight
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base import forks
 from tensorflow_ignite.data.transport.batches import Keep
 from tensorflow_ignite.data.transport.calls import CancellableCall, prevented
 from tensorflow_ignite.data.transport.repeats import Repeats
@@ -392,9 +393,9 @@ class _Clients:
         self._lock = threading.RLock()
         self._known: dict[_ClientKey, _Client] = {}
         self._has_called = self._is_forked = False
-        os.register_at_fork(after_in_child=self._leave)
+        forks.register(self)
 
-    def _leave(self) -> None:
+    def after_fork(self) -> None:
         """Keeps the parent's clients forever: a forked process that uses or closes them would abort."""
         self._lock = threading.RLock()
         self._is_forked = self._has_called

@@ -8,6 +8,7 @@ import threading
 import warnings
 from typing import Any
 
+from tensorflow_ignite.base import system
 from tensorflow_ignite.errors import TensorFlowIgniteError
 from tensorflow_ignite.storage import gc_pause
 from tensorflow_ignite.storage.tf.filesystem_calls import FileSystemCalls
@@ -75,11 +76,18 @@ def _register() -> str | None:
     try:
         plugin = importlib.import_module(_PLUGIN)
     except ImportError as error:
+        if not system.IS_LINUX:
+            return (
+                f"ignite:// is not known to TensorFlow on {system.NAME}: its extension exists for Linux only. Jobs "
+                "use ignite:// on the nodes. Here fsspec reads these files, and the command line copies them. "
+                "Use a local copy: tensorflow-ignite fs cp -r ignite:///FOLDER ."
+            )
         return (
             f"ignite:// is not known to TensorFlow: the extension {_PLUGIN} is missing ({error}). The installation of "
             "the package compiles it if a C compiler and Python's headers are installed; everything else works without "
             "it. Install both (Debian: apt-get install gcc python3-dev), then install the package again: "
-            "pip install --force-reinstall --no-deps --no-cache-dir tensorflow-ignite; in a clone: make clean venv"
+            "pip install --force-reinstall --no-deps --no-cache-dir --no-binary :all: tensorflow-ignite; "
+            "in a clone: make clean venv"
         )
     calls = FileSystemCalls(raise_later=plugin.raise_later)
     try:

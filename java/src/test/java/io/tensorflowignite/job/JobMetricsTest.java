@@ -29,8 +29,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.Test;
 
 /**
- * Promise (nodes): A scrape of metrics calls no other node, and has at most 100 jobs and 100 model
- * versions.
+ * Promise (nodes): A scrape calls no other node, and has at most 100 jobs and 100 model versions.
  */
 public class JobMetricsTest {
   private final List<Job> jobs = new ArrayList<>();
