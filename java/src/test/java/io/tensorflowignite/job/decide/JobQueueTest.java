@@ -29,8 +29,8 @@ import java.util.function.Consumer;
 import org.junit.Test;
 
 /**
- * Promise (jobs): A node has no more tasks than its limit, unless one job alone needs more or a
- * restarted job came from another node.
+ * Promise (jobs): A node has no more tasks than its limit, unless one job needs more or a restarted
+ * job came from another node.
  *
  * <p>Promise (jobs): Every waiting job starts at some time, whatever comes after it.
  */
