@@ -191,9 +191,13 @@ class Deployments:
                     "it is undeployed. Deploy it again"
                 )
             if deployment.failed == number:
+                if deployment.current == number:
+                    serving = "It still serves on its other nodes"
+                else:
+                    serving = f"The version before it serves further: {deployment.current or 'none'}"
                 raise errors.ModelUnusableError(
-                    f"model {name}:{number} could not be served {deployment.error}. The version before it serves "
-                    f"further: {deployment.current or 'none'}. Correct the model, and deploy a new version of it"
+                    f"model {name}:{number} could not be served {deployment.error}. {serving}. Correct the model, and "
+                    "deploy a new version of it"
                 )
             if deployment.target != number:
                 if deployment.current == number:

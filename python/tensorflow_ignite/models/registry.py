@@ -170,8 +170,8 @@ class Models:
     ) -> Deployment:
         """Makes the nodes serve a version beside the present one, and then in its place.
 
-        When it serves on all its nodes, they give it the label ``stable``. A version that serves already takes the new
-        options without a wait: further nodes load it afterwards.
+        When it serves on all its nodes, they give it the label ``stable``. The current version takes the new options at
+        once.
 
         Args:
             reference: As for `get`.
@@ -263,7 +263,7 @@ class Models:
         is_current = served is not None and served.current == version.number
         if served is not None and (not is_current or served.target):
             # The nodes move the label when they serve the version. A target that is loaded would take its place again.
-            self._deployments.deploy(version.name, version.number)
+            self._deployments.deploy(version.name, version.number, timeout=None if is_current else 600.0)
         if served is None or is_current:
             path = f"{ModelReference(version.name).directory}/.labels/{label}"
             self._files.write_file(path, str(version.number).encode())

@@ -53,7 +53,10 @@ def to_signatures(signatures: Mapping[str, Signature]) -> list[predict_pb2.Model
     """The messages of the signatures of a model, in their order."""
     return [
         predict_pb2.ModelSignature(
-            name=name, inputs=map(_to_spec, signature.inputs), outputs=map(_to_spec, signature.outputs)
+            name=name,
+            inputs=map(_to_spec, signature.inputs),
+            outputs=map(_to_spec, signature.outputs),
+            method=signature.method,
         )
         for name, signature in signatures.items()
     ]

@@ -20,7 +20,7 @@ import java.util.function.BiConsumer;
 
 /** Tensors and signatures of TensorFlow Serving as ours, and back. */
 final class ServingTensors {
-  private static final String PREDICT = "tensorflow/serving/predict";
+  private static final String METHODS = "tensorflow/serving/";
 
   private static final ImmutableBiMap<DataType, String> NAMES =
       ImmutableBiMap.<DataType, String>builder()
@@ -79,7 +79,8 @@ final class ServingTensors {
   }
 
   static SignatureDef serving(ModelSignature signature) {
-    SignatureDef.Builder serving = SignatureDef.newBuilder().setMethodName(PREDICT);
+    SignatureDef.Builder serving =
+        SignatureDef.newBuilder().setMethodName(METHODS + signature.getMethod());
     signature.getInputsList().forEach(spec -> serving.putInputs(spec.getName(), info(spec)));
     signature.getOutputsList().forEach(spec -> serving.putOutputs(spec.getName(), info(spec)));
     return serving.build();

@@ -11,17 +11,22 @@ import io.tensorflowignite.storage.StorageOutput;
 import io.tensorflowignite.v1.FileInfo;
 import io.tensorflowignite.v1.ModelKey;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
 
 /**
  * The files of the versions that this node serves, copied from the cluster into the agent's
  * directory. So a model process needs no access to the cluster, and has no credentials.
  */
 final class ModelFiles {
+  private static final int PIECE_BYTES = 1 << 20;
+
   private final Path directory;
   private final Storage storage;
 
@@ -36,17 +41,21 @@ final class ModelFiles {
   /**
    * Returns the directory of a version; copies it if it is not here.
    *
-   * @param progress called after each file
+   * @param continues called after each piece of {@link #PIECE_BYTES}; false ends the copy
+   * @return empty: the copy has ended before its last piece
    */
-  Path copy(ModelKey key, Runnable progress) throws IOException {
+  Optional<Path> copy(ModelKey key, BooleanSupplier continues) throws IOException {
     Path target = target(key);
     if (!Files.exists(target)) {
       Path part = directory.resolve(target.getFileName() + ".part");
       delete(part);
-      copy(ModelPaths.version(key.getName(), key.getNumber()), part, progress);
+      if (!copy(ModelPaths.version(key.getName(), key.getNumber()), part, continues)) {
+        delete(part);
+        return Optional.empty();
+      }
       Files.move(part, target);
     }
-    return target;
+    return Optional.of(target);
   }
 
   /** Gives a version the label that its name alone means. */
@@ -65,7 +74,7 @@ final class ModelFiles {
     return directory.resolve(key.getName() + ":" + key.getNumber());
   }
 
-  private void copy(String from, Path to, Runnable progress) throws IOException {
+  private boolean copy(String from, Path to, BooleanSupplier continues) throws IOException {
     List<FileInfo> entries = new ArrayList<>();
     storage.tree().list(from, entries::addAll);
     Files.createDirectories(to);
@@ -73,14 +82,23 @@ final class ModelFiles {
       String name = entry.getPath().substring(entry.getPath().lastIndexOf('/') + 1);
       String path = from + "/" + name;
       if (entry.getKind() == FILE_KIND_DIRECTORY) {
-        copy(path, to.resolve(name), progress);
-      } else {
-        try (StorageInput file = new StorageInput(storage, path)) {
-          Files.copy(file, to.resolve(name));
+        if (!copy(path, to.resolve(name), continues)) {
+          return false;
         }
-        progress.run();
+        continue;
+      }
+      byte[] piece = new byte[PIECE_BYTES];
+      try (StorageInput file = new StorageInput(storage, path);
+          OutputStream written = Files.newOutputStream(to.resolve(name))) {
+        for (int read = file.read(piece); read >= 0; read = file.read(piece)) {
+          written.write(piece, 0, read);
+          if (!continues.getAsBoolean()) {
+            return false;
+          }
+        }
       }
     }
+    return true;
   }
 
   private static void delete(Path path) throws IOException {

@@ -317,8 +317,8 @@ public final class ModelRunner implements AutoCloseable {
       return;
     }
     try {
-      Path directory = files.copy(key, loop::alive);
-      if (hasChanged(row)) {
+      Optional<Path> directory = files.copy(key, () -> continues(row));
+      if (directory.isEmpty() || hasChanged(row)) {
         return;
       }
       // Before the start, since reports may come at once. The end of the agent sets it to false.
@@ -327,7 +327,7 @@ public final class ModelRunner implements AutoCloseable {
           processes.start(
               StartModelRequest.newBuilder()
                   .setKey(key)
-                  .setDirectory(directory.toString())
+                  .setDirectory(directory.get().toString())
                   .setNice(nice)
                   .setLoadTimeout(Durations.fromMinutes(LOAD_LIMIT_MINUTES))
                   .setMaxAnswerBytes(ModelChannels.maxAnswerBytes())
@@ -351,6 +351,12 @@ public final class ModelRunner implements AutoCloseable {
               && ((TensorFlowIgniteException) e).code() == ERROR_CODE_FILE_NOT_FOUND;
       failed(local, missing, "its files could not be copied to the node: " + MessageText.reason(e));
     }
+  }
+
+  /** Called during a copy of files: whether the copy is still needed. */
+  private boolean continues(ModelDeployment row) {
+    loop.alive();
+    return !closed && !hasChanged(row);
   }
 
   /** Whether the row has changed during a copy of files; then the next pass applies the change. */
@@ -428,7 +434,12 @@ public final class ModelRunner implements AutoCloseable {
                 // Before the row: a caller that reads the new version there finds it by the label.
                 files.label(row.getName(), next.getCurrent());
               }
-              deployments.change(row.getName(), stored -> stored.equals(row) ? next : stored);
+              ModelDeployment stored =
+                  deployments.change(row.getName(), found -> found.equals(row) ? next : found);
+              if (stored.getCurrent() != next.getCurrent() && stored.getCurrent() != 0) {
+                // A caller has changed the row meanwhile: the label of `next` is not valid.
+                files.label(row.getName(), stored.getCurrent());
+              }
             });
   }
 

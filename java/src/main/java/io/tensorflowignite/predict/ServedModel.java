@@ -56,6 +56,8 @@ final class ServedModel {
   /** A process that does not answer a ping for this time has failed. */
   static final long STALL_S = 30;
 
+  private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(STALL_S);
+
   /** Longer than an agent takes to report the end of a process. */
   private static final long REOPEN_MS = 1_000;
 
@@ -358,6 +360,8 @@ final class ServedModel {
   }
 
   private void pingInRoot(ManagedChannel to) {
+    long pid = status().getPid();
+    long waited = RunQueue.waited(pid);
     Futures.addCallback(
         PredictServiceGrpc.newFutureStub(to)
             .withDeadlineAfter(STALL_S, TimeUnit.SECONDS)
@@ -371,7 +375,13 @@ final class ServedModel {
           @Override
           public void onFailure(Throwable error) {
             end();
-            if (Status.fromThrowable(error).getCode() == Status.Code.DEADLINE_EXCEEDED) {
+            if (Status.fromThrowable(error).getCode() != Status.Code.DEADLINE_EXCEEDED) {
+              return;
+            }
+            if (RunQueue.waited(pid) - waited > STALL_NANOS / 2) {
+              // Other programs keep the processors busy; another start would add to that.
+              ping(to);
+            } else {
               restart.accept("it has not answered for " + STALL_S + " s after a late request");
             }
           }

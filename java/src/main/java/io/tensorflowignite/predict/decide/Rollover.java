@@ -77,8 +77,8 @@ public final class Rollover {
   }
 
   /**
-   * The row with a new target; the version that is current already is no target. Options that the
-   * request does not have stay as they are.
+   * The row with a new target. The current version is a target too: until all chosen nodes serve
+   * it. Options that the request does not have stay as they are.
    *
    * @param owner the caller
    */
@@ -87,7 +87,7 @@ public final class Rollover {
     long number = request.getKey().getNumber();
     return row.toBuilder()
         .setName(request.getKey().getName())
-        .setTarget(number == row.getCurrent() ? 0 : number)
+        .setTarget(number)
         .setPrevious(
             number == row.getCurrent() || number == row.getPrevious() ? row.getPrevious() : 0)
         .setReplicas(request.hasReplicas() ? request.getReplicas() : row.getReplicas())
@@ -138,7 +138,10 @@ public final class Rollover {
         serves &= status.filter(Rollover::serves).isPresent();
       }
       if (serves) {
-        return Optional.of(switched(row, now));
+        return Optional.of(
+            row.getTarget() == row.getCurrent()
+                ? row.toBuilder().clearTarget().clearKeepPrevious().build()
+                : switched(row, now));
       }
     }
     if (row.getPrevious() != 0 && row.getTarget() == 0) {

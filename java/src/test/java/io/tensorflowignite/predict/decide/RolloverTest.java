@@ -63,6 +63,16 @@ public class RolloverTest {
   }
 
   @Test
+  public void theCurrentVersionIsATargetUntilItServesOnAllNodes() {
+    ModelDeployment switched = next(ROW, MODEL_STATE_SERVING, MODEL_STATE_SERVING).get();
+    ModelDeployment wider = Rollover.deploy(switched, request(2), "");
+    assertEquals(2, wider.getTarget());
+    assertEquals(Optional.empty(), next(wider, MODEL_STATE_SERVING, MODEL_STATE_LOADING));
+    ModelDeployment everywhere = next(wider, MODEL_STATE_SERVING, MODEL_STATE_SERVING).get();
+    assertEquals(switched, everywhere.toBuilder().clearBatches().build());
+  }
+
+  @Test
   public void aVersionIsLoadedAnewForOtherLimitsOnlyBeforeItServes() {
     ModelDeployment loaded = ROW.toBuilder().setMemoryBytes(1).build();
     assertFalse(Rollover.isOutdated(2, loaded, loaded.toBuilder().setReplicas(1).build()));
