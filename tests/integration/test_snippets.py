@@ -63,8 +63,6 @@ ASSUMED = {
         1: 'from pathlib import Path\nmodel.save("digits.keras")\n'
         'client = tfi.connect(os.environ["TENSORFLOW_IGNITE_ADDRESS"])\n'
         'client.models.add("digits", "digits.keras", label="stable")\n',
-        2: 'tfi.load("digits_test", {"pixels": pixels}, if_exists="replace")\n'
-        "def scaled(values):\n    return values / 16\n",
     },
     "predict.md": {
         0: _MODEL + 'tfi.load("images", {"pixels": pixels, "label": labels}, if_exists="replace")\n'
