@@ -319,7 +319,7 @@ class Models:
         return found
 
     def remove(self, reference: str) -> ModelReference | None:
-        """Removes a version, whose number is not given again; or with a name alone a whole model, which then begins at 1.
+        """Removes a version, whose number is not given again, or with a name alone a whole model: the next is 1 again.
 
         Returns:
             The version; None: the model.
