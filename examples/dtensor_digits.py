@@ -31,7 +31,7 @@ if context.num_workers > 1:
     os.environ["DTENSOR_CLIENT_ID"] = str(context.index)
 (cpu,) = tf.config.list_physical_devices("CPU")
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * args.devices)
-# Before any operation: the workers find each other here.
+# Before any operation, in place of tfi.train.strategy(): the workers find each other here.
 dtensor.initialize_accelerator_system("CPU")
 
 mesh = dtensor.create_distributed_mesh([("parts", args.devices * context.num_workers)], device_type="CPU")
@@ -45,6 +45,7 @@ def layout(*dimensions: str) -> dtensor.Layout:
 
 def variable(shape: list[int], parts: dtensor.Layout, deviation: float = 0.0) -> dtensor.DVariable:
     """Random numbers of which each device makes its own part; their seeds are the same in each process."""
+    # Only a tf.function: an eager call fails ("requires matching rank for layout and input").
     numbers = tf.function(lambda: tf.random.stateless_normal(shape, [0, shape[0]], stddev=deviation))
     return dtensor.DVariable(dtensor.call_with_layout(numbers, parts))
 
@@ -81,7 +82,10 @@ def right(pixels: tf.Tensor, label: tf.Tensor) -> tf.Tensor:
 
 
 def split(rows: tf.Tensor) -> tf.Tensor:
-    """The rows of this process as a part of those of all workers."""
+    """The rows of this process as a part of the rows of all workers.
+
+    Values without a split must be equal in all processes, which may read a cache in different orders.
+    """
     parts = layout("parts", *[WHOLE] * (len(rows.shape) - 1))
     return dtensor.pack(tf.split(rows, args.devices), parts)
 

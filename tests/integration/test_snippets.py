@@ -35,15 +35,14 @@ _DIGITS = _MODEL + 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_e
 ASSUMED = {
     "data.md": {
         0: _MODEL,
-        1: "def f(row, label):\n    return row['pixels'], label\n",
-        2: "images = np.zeros((20, 28, 28), np.uint8)\n"
+        1: "images = np.zeros((20, 28, 28), np.uint8)\n"
         'tfi.load("photos", {"pixels": images, "price": [str(number) for number in range(20)]})\n',
-        3: 'rows = {"label": labels, "name": ["a"] * 300, "price": np.arange(300.0)}\n'
+        2: 'rows = {"label": labels, "name": ["a"] * 300, "price": np.arange(300.0)}\n'
         'tfi.load("digits", rows, if_exists="replace")\n',
-        4: 'segments = {"segment": np.arange(4), "discount": np.zeros(4)}\n'
+        3: 'segments = {"segment": np.arange(4), "discount": np.zeros(4)}\n'
         'customers = {"customer": np.arange(9), "segment": np.arange(9) % 4}\n'
         'payments = {"id": np.arange(30), "customer": np.arange(30) % 9, "amount": np.ones(30)}\n',
-        6: 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_exists="replace")\n',
+        5: 'tfi.load("digits", {"pixels": pixels, "label": labels}, if_exists="replace")\n',
     },
     "changing-data.md": {0: _DIGITS},
     "jobs.md": {
@@ -64,8 +63,6 @@ ASSUMED = {
         1: 'from pathlib import Path\nmodel.save("digits.keras")\n'
         'client = tfi.connect(os.environ["TENSORFLOW_IGNITE_ADDRESS"])\n'
         'client.models.add("digits", "digits.keras", label="stable")\n',
-        2: 'tfi.load("digits_test", {"pixels": pixels}, if_exists="replace")\n'
-        "def scaled(values):\n    return values / 16\n",
     },
     "predict.md": {
         0: _MODEL + 'tfi.load("images", {"pixels": pixels, "label": labels}, if_exists="replace")\n'

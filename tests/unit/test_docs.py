@@ -42,6 +42,33 @@ def test_what_a_document_names_or_links_to_exists_and_no_document_names_a_single
     assert re.findall(single, text) == [], "name the file or the class alone"
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", re.sub(r"(?ms)^```.*?^```", "", page.read_text()))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@EACH_DOCUMENT
+def test_every_anchor_that_a_document_links_to_exists(document: Path) -> None:
+    for page, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", document.read_text()):
+        assert anchor in anchors(document.parent / page if page else document), f"{page}#{anchor}"
+
+
+def test_every_page_and_anchor_that_the_code_names_exists() -> None:
+    sources = [path for folder in ("python", "java/src/main", "proto") for path in (ROOT / folder).rglob("*.*")]
+    named = {
+        name
+        for path in sources
+        if path.suffix in {".py", ".java", ".proto"}
+        for name in re.findall(r"\bdocs/\w[\w-]*\.md(?:#[\w-]+)?", path.read_text())
+    }
+    assert len(named) >= 5
+    for name in sorted(named):
+        page, _, anchor = name.partition("#")
+        assert (ROOT / page).is_file(), name
+        assert not anchor or anchor in anchors(ROOT / page), name
+
+
 def test_the_guarantees_of_storage_are_each_shown_by_a_test() -> None:
     table = (ROOT / "docs/storage.md").read_text().partition("## What is guaranteed")[2].partition("\n## ")[0]
     rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("|")][2:]

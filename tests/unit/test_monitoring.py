@@ -15,7 +15,6 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples/monitoring"
-SUFFIXES = {"histogram": ("_bucket", "_count", "_sum")}
 #: Labels that Prometheus and histograms add.
 ADDED = {"instance", "le"}
 
@@ -27,10 +26,9 @@ def documented() -> dict[str, set[str]]:
     page = (ROOT / "docs/operations.md").read_text()
     table = page.partition("<!-- metrics: made of Metric.java -->\n")[2].partition("<!-- metrics end -->")[0]
     found = {}
-    for line in table.splitlines()[2:]:
-        name, kind, labels = (cell.strip() for cell in line.split("|")[1:4])
-        for suffix in SUFFIXES.get(kind, ("",)):
-            found[name.strip("`") + suffix] = set(re.findall(r"\w+", labels))
+    for name, labels, value in re.findall(r"(?m)^\| `(\w+)` \| (.*?) \| (.*) \|$", table):
+        for suffix in ("_bucket", "_count", "_sum") if value.startswith("Histogram: ") else ("",):
+            found[f"tensorflow_ignite_{name}{suffix}"] = set(re.findall(r"\w+", labels))
     assert len(found) > 20
     return found
 

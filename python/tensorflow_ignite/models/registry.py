@@ -319,7 +319,7 @@ class Models:
         return found
 
     def remove(self, reference: str) -> ModelReference | None:
-        """Removes a version, or with a name alone a whole model. The number of a version is not given again.
+        """Removes a version, whose number is not given again, or with a name alone a whole model: the next is 1 again.
 
         Returns:
             The version; None: the model.

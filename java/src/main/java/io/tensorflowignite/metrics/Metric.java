@@ -105,9 +105,9 @@ public enum Metric {
 
   /** Which nodes report a value. */
   public enum Scope {
-    CLUSTER("every node, all equal"),
-    SERVICE("the node of the job's service"),
-    NODE("each node its own");
+    CLUSTER("every node, all equal: use max over the nodes"),
+    SERVICE("the node of the job's service: use max by (job_id, job_name)"),
+    NODE("each node its own: use sum over the nodes");
 
     public final String text;
 
