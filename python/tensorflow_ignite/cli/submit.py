@@ -188,6 +188,11 @@ def submit(
         options.add_setting(setting)
     chosen = options.arguments()
     if "cache" not in chosen:
+        if options.code is not None:
+            raise CommandLineError(
+                f"{code} has no cache, and the option --cache is missing. A job trains on the rows of one cache. Write "
+                f"cache: NAME into {code}, or give --cache NAME before it."
+            )
         hint = ""
         if any(arg == "--cache" or arg.startswith("--cache=") for arg in given):
             hint = f" (the one after {code!r} goes to the script)"
