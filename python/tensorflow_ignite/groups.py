@@ -38,6 +38,20 @@ class Strategy(Value):
     roles: Mapping[str, int] = field(default_factory=dict, hash=False)
     chief: bool = False
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all options are equal: a job's strategy has no subclass."""
+        return isinstance(other, Strategy) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Equal for equal options."""
+        return hash((self.kind, self.servers, self.chief))
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        of_kind = type(self) is Strategy
+        given = {name: each for name, each in self.to_dict().items() if (each if name != "kind" else of_kind)}
+        return f"{type(self).__name__}({', '.join(f'{name}={each!r}' for name, each in given.items())})"
+
 
 class MultiWorkerMirrored(Strategy):
     """The script runs on every worker, and all train one model together."""
