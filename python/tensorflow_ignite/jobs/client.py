@@ -180,8 +180,8 @@ class Client:
             )
         if not callable(code) and not isinstance(code, (str, os.PathLike, Archive)):
             raise InvalidRequestError(
-                f"code is {code!r}, a {type(code).__name__}. It is the path of a script, a folder or a .zip archive, an "
-                'Archive, or a function. Pass, for example, "train.py".'
+                f"code is {code!r}, a {type(code).__name__}. It is the path of a script, a folder or a .zip archive, "
+                'or an Archive or a function. Pass, for example, "train.py".'
             )
         script = options.value("script", script, str | None)
         if isinstance(args, (str, bytes, Mapping, Set)) or not isinstance(args, Iterable):
