@@ -6,7 +6,7 @@ field: its smallest and largest value, and the kinds of jobs that have it. Nodes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -205,8 +205,12 @@ class Environment(Value):
 
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)
     requirements: str = ""
-    wheels: tuple[str, ...] = ()
+    wheels: Sequence[str] = ()
     python: str = ""
+
+    def __post_init__(self) -> None:
+        """Makes it comparable."""
+        _freeze(self, "wheels")
 
 
 @dataclass(frozen=True)
@@ -223,9 +227,13 @@ class Access(Value):
             encrypted. Gradients and weights can be read in the network.
     """
 
-    caches: tuple[str, ...] = ()
-    directories: tuple[str, ...] = ()
+    caches: Sequence[str] = ()
+    directories: Sequence[str] = ()
     allow_plaintext: bool = False
+
+    def __post_init__(self) -> None:
+        """Makes it comparable."""
+        _freeze(self, "caches", "directories")
 
 
 @dataclass(frozen=True)
@@ -277,3 +285,10 @@ class Prediction(Value):
     output_cache: str
     model: str = ""
     model_directory: str = ""
+
+
+def _freeze(group: Value, *options: str) -> None:
+    """Replaces lists by tuples, which are equal to the options of a job, and have a hash."""
+    for option in options:
+        if isinstance(getattr(group, option), list):
+            object.__setattr__(group, option, tuple(getattr(group, option)))

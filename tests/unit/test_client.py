@@ -265,6 +265,14 @@ def test_a_script_in_a_folder_may_be_a_path(client, node, tmp_path) -> None:
     assert client.submit(tmp_path, cache="images", script=Path("fit.py")).status.spec.script == "fit.py"
 
 
+def test_lists_of_options_equal_those_of_the_job(client, script) -> None:
+    access = tfi.Access(caches=["b"], directories=["ignite:///c"])
+    found = client.submit(script, cache="images", access=access).status.spec.access
+    assert found == access
+    assert hash(found) == hash(access)
+    assert tfi.Environment(wheels=["a.whl"]) == tfi.Environment(wheels=("a.whl",))
+
+
 @pytest.mark.parametrize(
     "strategy",
     [

@@ -98,7 +98,7 @@ def value(name: str, given: Any, hint: Any) -> Any:
     origin = get_origin(hint)
     if origin is Literal:
         return checks.choice(name, given, get_args(hint))
-    if origin is tuple:
+    if is_list(hint):
         if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Sequence):
             raise _wrong(name, given, "a list of texts, also of one", '["…"]')
         return tuple(value(name, each, str) for each in given)
@@ -190,7 +190,7 @@ def is_mapping(hint: Any) -> bool:
 
 def is_list(hint: Any) -> bool:
     """Whether an option is a list."""
-    return get_origin(hint) is tuple
+    return get_origin(hint) is Sequence
 
 
 def read(name: str, text: str, hint: Any) -> Any:
