@@ -147,6 +147,7 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
         (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
         (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),
+        (["profile", "--seconds", "61", "7f3a"], "seconds=61.0 is no length of a profile"),
         (["load", "images"], "Missing argument 'FILE"),
         (["load", "images", "a.csv", "--if-exists", "dance"], "--if-exists 'dance' does not exist. Choices are error"),
         (["load", "images", "a.csv", "--affinity", "a"], "--affinity a needs --key"),
