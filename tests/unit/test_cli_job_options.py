@@ -110,7 +110,7 @@ def test_a_strategy_without_options_is_its_kind(tmp_path) -> None:
         ("code: a.py\nworkers: !!map [a]\n", "job.yaml line 2: workers has no options by their names"),
         ("[" * 2000, "job.yaml is not YAML: maximum recursion depth exceeded"),
         ('name: "\\UFFFFFFFF"', "job.yaml is not YAML: "),
-        ("# " + "a" * 262_144, "job.yaml has more than 262,144 bytes"),
+        ("# " + "é" * 131_072, "job.yaml has more than 262,144 bytes"),
         (
             "code: a.py\nenvironment:\n  variables: A=1\n",
             "job.yaml line 3: environment.variables has no options by their names",

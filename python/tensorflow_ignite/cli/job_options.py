@@ -118,16 +118,16 @@ class JobOptions:
         try:
             with Path(path).open("rb") as file:
                 content = file.read(_MAX_BYTES + 1)
-            text = content[:_MAX_BYTES].decode("utf-8-sig")
+            if len(content) > _MAX_BYTES:
+                raise CommandLineError(
+                    f"the job file {path} has more than {_MAX_BYTES:,} bytes. This is the most of a job file. Put long "
+                    "lists into a file of the code, which the script reads."
+                )
+            text = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise CommandLineError(
                 f"the job file {path} cannot be read: {error}. It is a text file in UTF-8."
             ) from None
-        if len(content) > _MAX_BYTES:
-            raise CommandLineError(
-                f"the job file {path} has more than {_MAX_BYTES:,} bytes. This is the most of a job file. Put long "
-                "lists into a file of the code, which the script reads."
-            )
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
         except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:

@@ -191,7 +191,8 @@ class Client:
         if callable(code):
             archive = pack_function(code, args, **packages)
             args, name = (), name or name_of(code)
-        if not options.value("cache", cache, str):
+        cache = options.value("cache", cache, str)
+        if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         spec = JobSpec(
             cache=cache,
