@@ -6,7 +6,7 @@ field: its smallest and largest value, and the kinds of jobs that have it. Nodes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -37,6 +37,20 @@ class Strategy(Value):
     server_nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
     roles: Mapping[str, int] = field(default_factory=dict, hash=False)
     chief: bool = False
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all options are equal: a job's strategy has no subclass."""
+        return isinstance(other, Strategy) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        """Equal for equal options."""
+        return hash((self.kind, self.servers, self.chief))
+
+    def __repr__(self) -> str:
+        """The call that makes it."""
+        of_kind = type(self) is Strategy
+        given = {name: each for name, each in self.to_dict().items() if (each if name != "kind" else of_kind)}
+        return f"{type(self).__name__}({', '.join(f'{name}={each!r}' for name, each in given.items())})"
 
 
 class MultiWorkerMirrored(Strategy):
@@ -191,8 +205,12 @@ class Environment(Value):
 
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)
     requirements: str = ""
-    wheels: tuple[str, ...] = ()
+    wheels: Sequence[str] = ()
     python: str = ""
+
+    def __post_init__(self) -> None:
+        """Makes it comparable."""
+        _freeze(self, "wheels")
 
 
 @dataclass(frozen=True)
@@ -209,9 +227,13 @@ class Access(Value):
             encrypted. Gradients and weights can be read in the network.
     """
 
-    caches: tuple[str, ...] = ()
-    directories: tuple[str, ...] = ()
+    caches: Sequence[str] = ()
+    directories: Sequence[str] = ()
     allow_plaintext: bool = False
+
+    def __post_init__(self) -> None:
+        """Makes it comparable."""
+        _freeze(self, "caches", "directories")
 
 
 @dataclass(frozen=True)
@@ -263,3 +285,10 @@ class Prediction(Value):
     output_cache: str
     model: str = ""
     model_directory: str = ""
+
+
+def _freeze(group: Value, *options: str) -> None:
+    """Replaces lists by tuples, which are equal to the options of a job, and have a hash."""
+    for option in options:
+        if isinstance(getattr(group, option), list):
+            object.__setattr__(group, option, tuple(getattr(group, option)))

@@ -60,6 +60,25 @@ def test_the_package_runs_as_a_module() -> None:
         assert (ran.returncode, text in ran.stdout + ran.stderr) == (code, True)
 
 
+@pytest.mark.parametrize("arguments", ["ps", "ps --json", "describe 7f3a", "--help"])
+def test_output_may_be_closed(node, arguments) -> None:
+    node.state.add(running_job())
+    command = f"{sys.executable} -m tensorflow_ignite.cli {arguments} >&-"
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_ctrl_c_before_the_command_is_loaded_is_no_traceback(cli, monkeypatch) -> None:
+    class Interrupted:
+        def find_spec(self, name, path, target=None):
+            if name == "tensorflow_ignite.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "tensorflow_ignite.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    assert cli("ps") == (130, "", "error: interrupted\n")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands(complete, shell) -> None:
     (line,) = complete("tensorflow-ignite des", shell)
@@ -128,6 +147,7 @@ def test_without_a_node_no_job_is_completed(complete, monkeypatch) -> None:
         (["logs", "--task", "worker:x", "7f3a"], "--task 'worker:x' names no task"),
         (["logs", "--attempt", "0", "7f3a"], "Attempts count from 1"),
         (["stop", "--timeout", "0", "7f3a"], "--timeout 0 is not a time"),
+        (["profile", "--seconds", "61", "7f3a"], "seconds=61.0 is no length of a profile"),
         (["load", "images"], "Missing argument 'FILE"),
         (["load", "images", "a.csv", "--if-exists", "dance"], "--if-exists 'dance' does not exist. Choices are error"),
         (["load", "images", "a.csv", "--affinity", "a"], "--affinity a needs --key"),

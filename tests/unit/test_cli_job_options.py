@@ -99,6 +99,18 @@ def test_a_strategy_without_options_is_its_kind(tmp_path) -> None:
         ("code: a.py\nname: [a]\n", "job.yaml line 2: name has a list or options below it"),
         ("code: a.py\naccess:\n  allow_plaintext: 1\n", "allow_plaintext is '1'. It is true or false"),
         ("code: a.py\ncache: a\ncache: b\n", "job.yaml line 3: cache is given twice, the first time in line 2"),
+        # Without the code, everything in the folder of the file would be sent.
+        ("code:\ncache: c\n", "job.yaml has no code"),
+        ("code: ''\ncache: c\n", "job.yaml has no code"),
+        ("code: other.yaml\n", "job.yaml line 1: code is 'other.yaml', a job file. It is a script"),
+        ("code: config.toml\n", "config.toml is neither code nor a job file"),
+        ("? [a]\n: b\n", "job.yaml line 1: the file has an entry without a name"),
+        ("code: a.py\nenvironment:\n  variables: {'': secret}\n", "line 3: environment.variables has an entry without"),
+        ("code: a.py\naccess:\n  caches: !!seq a\n", "job.yaml line 3: access.caches is no list"),
+        ("code: a.py\nworkers: !!map [a]\n", "job.yaml line 2: workers has no options by their names"),
+        ("[" * 2000, "job.yaml is not YAML: maximum recursion depth exceeded"),
+        ('name: "\\UFFFFFFFF"', "job.yaml is not YAML: "),
+        ("# " + "é" * 131_072, "job.yaml has more than 262,144 bytes"),
         (
             "code: a.py\nenvironment:\n  variables: A=1\n",
             "job.yaml line 3: environment.variables has no options by their names",
@@ -109,10 +121,40 @@ def test_a_mistake_in_a_job_file_is_named_with_its_line(tmp_path, text, error) -
     assert error in error_of(tmp_path, text)
 
 
+@pytest.mark.parametrize("empty", ["", " {}", " ~"])
+def test_a_group_without_options_has_its_defaults(tmp_path, empty) -> None:
+    given = JobOptions()
+    given.add_file(write(tmp_path, f"code: a.py\nevaluator:{empty}\nrounds:{empty}\n"))
+    assert given.arguments() == {"evaluator": groups.Evaluator(), "rounds": groups.Rounds()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "strategy: {kind: custom, roles: {actor: 2}}\naccess: {caches: [a, b]}\nrounds: {replay: .5}\n",
+        "strategy.kind: custom\nstrategy.roles.actor: 2\naccess.caches: [a, b]\nrounds.replay: 0.5\n",
+        None,
+    ],
+)
+def test_names_and_values_of_options_are_the_same_in_files_and_settings(tmp_path, text) -> None:
+    given = JobOptions()
+    if text is None:
+        for setting in ("strategy=custom", "strategy.roles.actor=2", "access.caches=a, b", "rounds.replay=.5"):
+            given.add_setting(setting)
+    else:
+        given.add_file(write(tmp_path, f"code: a.py\n{text}"))
+    assert given.arguments() == {
+        "strategy": groups.Strategy("custom", roles={"actor": 2}),
+        "access": groups.Access(("a", "b")),
+        "rounds": groups.Rounds(replay=0.5),
+    }
+
+
 @pytest.mark.parametrize(
     ("setting", "error"),
     [
         ("workers", None),
+        ("workers=2", "--set workers: workers is a group of options. An option of a group has its own name. Set one"),
         ("workers.per_node", "--set 'workers.per_node' is not OPTION=VALUE, or the name of a group"),
         (
             "worker.per_node=2",
@@ -161,6 +203,36 @@ def test_an_error_of_a_node_names_the_place_of_the_option(cli, node, script) -> 
     code, out, err = cli("submit", script.with_name("job.yaml"))
     assert (code, out) == (2, "")
     assert f"{script.with_name('job.yaml')} line 5: rounds is set for a job of kind mirrored." in " ".join(err.split())
+
+
+def test_an_error_about_an_entry_of_a_mapping_names_its_place(cli, node, script) -> None:
+    script.with_name("job.yaml").write_text(
+        "code: train.py\ncache: images\nenvironment:\n  variables:\n    GOOD: 1\n    bad-name: 2\n"
+    )
+    node.fail_next(
+        "SubmitJob",
+        grpc.StatusCode.INVALID_ARGUMENT,
+        "environment.variables has 'bad-name', which is not a name of a variable. [code=INVALID_REQUEST]",
+    )
+    err = cli("submit", script.with_name("job.yaml"))[2]
+    assert f"{script.with_name('job.yaml')} line 6: environment.variables has 'bad-name'" in " ".join(err.split())
+
+
+def test_the_error_of_a_job_file_without_a_cache_names_both_places_for_it(cli, node, script) -> None:
+    file = script.with_name("job.yaml")
+    file.write_text("code: train.py\n")
+    code, out, err = cli("submit", file)
+    assert (code, out) == (2, "")
+    assert f"Write cache: NAME into {file}, or give --cache NAME before it." in " ".join(err.split())
+    assert cli("submit", "--detach", "--cache", "images", file)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["job.toml", "job.json", "JOB.TOML"])
+def test_options_in_another_format_are_not_submitted_as_a_script(cli, node, script, name) -> None:
+    script.with_name(name).write_text("code = 'train.py'\n")
+    code, out, err = cli("submit", "--cache", "images", script.with_name(name))
+    assert (code, out, node.calls) == (2, "", [])
+    assert f"{name} is neither code nor a job file. A job file is YAML" in " ".join(err.split())
 
 
 def sentence(field) -> str:

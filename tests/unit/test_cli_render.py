@@ -53,6 +53,11 @@ def test_a_narrow_terminal_gets_fewer_columns_and_then_shorter_cells(columns) ->
     assert table()[:2] == ["ID        PROGRESS  AGE", "7f3a0001  step 12…  3m"]
 
 
+def test_a_cell_is_one_line_without_control_sequences() -> None:
+    shown = render.table(["NAME", "STATE"], [["a\x1b[31m\nb\u202e", "running"]])
+    assert shown.splitlines()[1:] == [r"a\x1b[31m\nb\u202e  running"]
+
+
 @pytest.mark.parametrize("width", [80, 40])
 def test_bars_of_large_loads_and_copies_have_one_line(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))

@@ -1,6 +1,7 @@
 """The client against a node API on a real socket."""
 
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -210,6 +211,12 @@ def test_the_node_refuses_in_our_classes(client, script) -> None:
         ({"args": ["a", "b\0"]}, "argument 2 .* NUL"),
         ({"args": ["\udcff"]}, "argument 1 .* not valid UTF-8"),
         ({"args": [3]}, "argument 1 3 is a int"),
+        ({"args": {"--epochs": 3}}, "args {'--epochs': 3} is not a list"),
+        ({"cache": 3}, "cache 3 is a int"),
+        ({"name": 0}, "name 0 is a int"),
+        ({"script": 3}, "script 3 is a int"),
+        ({"checkpoint_directory": []}, r"checkpoint_directory \[\] is a list"),
+        ({"prediction": {"output_cache": "a"}}, r"prediction is {.*}, a dict. It is a tfi\.Prediction"),
         ({"priority": 0.5}, "priority is 0.5, a float. It is a whole number"),
         ({"strategy": "solo"}, r"strategy\.kind 'solo' does not exist. It is one of multi-worker-mirrored"),
         ({"workers": {"per_node": 2}}, r"workers is {'per_node': 2}, a dict. It is a tfi\.Workers"),
@@ -244,6 +251,47 @@ def test_wrong_arguments_are_refused_before_anything_is_sent(client, node, scrip
     with pytest.raises(errors.InvalidRequestError, match=fault):
         client.submit(script, **{"cache": "images", **options})
     assert node.calls == ["ListNodes"]
+
+
+@pytest.mark.parametrize("code", [None, 3, b"train.py", ["train.py"]])
+def test_code_of_another_type_is_refused(client, node, code) -> None:
+    with pytest.raises(errors.InvalidRequestError, match=r"code is .*, a \w+\. It is the path of a script"):
+        client.submit(code, cache="images")
+    assert node.calls == ["ListNodes"]
+
+
+def test_a_script_in_a_folder_may_be_a_path(client, node, tmp_path) -> None:
+    (tmp_path / "fit.py").write_text("")
+    assert client.submit(tmp_path, cache="images", script=Path("fit.py")).status.spec.script == "fit.py"
+
+
+def test_lists_of_options_equal_those_of_the_job(client, script) -> None:
+    access = tfi.Access(caches=["b"], directories=["ignite:///c"])
+    found = client.submit(script, cache="images", access=access).status.spec.access
+    assert found == access
+    assert hash(found) == hash(access)
+    assert tfi.Environment(wheels=["a.whl"]) == tfi.Environment(wheels=("a.whl",))
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        tfi.MultiWorkerMirrored(chief=True),
+        tfi.ParameterServer(2, server_nodes={"rack": "a"}),
+        tfi.Mirrored(),
+        tfi.One(),
+        tfi.CentralStorage(),
+        tfi.Custom(roles={"actor": 2}),
+        tfi.Strategy("one"),
+    ],
+)
+def test_a_strategy_is_printed_as_its_call_and_equals_that_of_its_job(client, script, strategy) -> None:
+    assert eval(repr(strategy), vars(tfi) | {type(strategy).__name__: type(strategy)}) == strategy
+    found = client.submit(script, cache="images", strategy=strategy).status.spec.strategy
+    assert found == strategy
+    assert hash(found) == hash(strategy)
+    assert pickle.loads(pickle.dumps(strategy)) == strategy
+    assert strategy != tfi.Strategy("predict")
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,9 @@ LIST = "the list of layers in ARCHITECTURE.md"
 STUBS = {"_typeshed"}
 # The modules of Python itself that count as foreign APIs: they reach other hosts.
 NETWORK = {"ftplib", "http", "smtplib", "socket", "socketserver", "ssl", "urllib"}
+# Modules that import one whose name is not written beside the call: the public names, which are in a table; changes of
+# Keras, which tensorflow_ignite.train makes after Keras is imported; spares; and the import hook.
+COMPUTED = {"", "agent.spare_process", "base.after_import", "corrections"}
 IMPURE = {
     "_thread",
     "asyncio",
@@ -114,11 +117,13 @@ class Module:
         ours: Modules of the package that it imports, each with a line.
         foreign: Dotted names from elsewhere that it imports, each with a line.
         calls: Dotted names that it calls, imported names written out, each with a line.
+        computed: Lines that import a module by a name that is not written there.
     """
 
     ours: dict[str, int] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
     calls: list[tuple[str, int]] = field(default_factory=list)
+    computed: list[int] = field(default_factory=list)
 
 
 def read(sources: dict[str, str]) -> dict[str, Module]:
@@ -166,12 +171,22 @@ def _read(name: str, tree: ast.Module, modules: set[str]) -> Module:
             continue
         called = _dotted(node.func, local)
         found.calls.append((called, node.lineno))
-        if called.endswith("import_module") and node.args:
-            argument = node.args[0]
-            text = texts.get(argument.id) if isinstance(argument, ast.Name) else getattr(argument, "value", None)
-            if isinstance(text, str):
-                add(text, node.lineno)
+        if called.rpartition(".")[2] in ("import_module", "__import__", "resolve_name", "exec", "eval"):
+            written = [_written(each, texts) for each in (node.args or [key.value for key in node.keywords])[:1]]
+            for text in written[0] if written else [None]:
+                if text is None or called.endswith(("exec", "eval")):
+                    found.computed.append(node.lineno)
+                else:
+                    add(text, node.lineno)
     return found
+
+
+def _written(node: ast.expr, texts: dict[str, str]) -> list[str | None]:
+    """The texts that an argument may have; None: one that is not written there."""
+    if isinstance(node, ast.IfExp):
+        return [*_written(node.body, texts), *_written(node.orelse, texts)]
+    text = texts.get(node.id) if isinstance(node, ast.Name) else getattr(node, "value", None)
+    return [text if isinstance(text, str) else None]
 
 
 def _dotted(node: ast.expr, local: dict[str, str]) -> str:
@@ -193,6 +208,8 @@ def faults(modules: dict[str, Module], layers: Layers) -> Iterator[str]:
         yield from _arrows(name, layer, module, layers)
         yield from _apis(name, layer, module, layers)
         yield from _connections(name, module, layers)
+        for line in module.computed if name not in COMPUTED else ():
+            yield f"{_file(name)}:{line} imports a module by a name that is not written there. Write the name as a text"
         if name in layers.pure:
             yield from _impurities(name, module, layers)
     for circle in circles({name: set(module.ours) for name, module in modules.items()}):
@@ -341,6 +358,18 @@ SOUND = {
             {"net__channels": "import importlib\nX = 'tensorflow_ignite.data.rows'\nimportlib.import_module(X)"},
             "nels:3",
         ),
+        ({"base__texts": "__import__('grpc')"}, "base/texts:1 imports grpc"),
+        ({"base__texts": "from importlib import import_module as i\ni(name='grpc')"}, "base/texts:2 imports grpc"),
+        (
+            {"base__texts": "import importlib\nx = 'a'\nimportlib.import_module('grpc' if x else 'os')"},
+            "3 imports grpc",
+        ),
+        (
+            {"base__texts": "import importlib\nx = 'a'\nimportlib.import_module(f'{x}.b')"},
+            "texts:3 imports a module by",
+        ),
+        ({"base__texts": "import pkgutil\npkgutil.resolve_name('grpc')"}, "base/texts:2 imports grpc"),
+        ({"base__texts": "exec('import grpc')"}, "texts:1 imports a module by a name"),
         ({"data__rows": "from tensorflow_ignite import connect"}, "data/rows:1 imports tensorflow_ignite"),
         ({"agent__tasks": "from tensorflow_ignite.net import channels"}, "The layer agent imports only base"),
         ({"data__rows": "import grpc"}, "data/rows:1 imports grpc. By .* it is for net"),

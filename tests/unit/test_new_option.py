@@ -25,6 +25,7 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import option_table
 from tensorflow_ignite.cli.job_options import JobOptions
+from tensorflow_ignite.cli.submit import submit
 from tensorflow_ignite.spec import JobSpec
 from tensorflow_ignite.v1 import job_pb2
 
@@ -41,6 +42,7 @@ print(json.dumps({
     "setting": message.restart.patience,
     "file": file.arguments()["restart"].patience,
     "wrong": wrong,
+    "help": "patience" in submit.__doc__,
     "described": JobSpec.from_proto(message).to_dict()["restart"]["patience"],
     "row": [line for line in option_table.table().splitlines() if "patience" in line],
 }))
@@ -71,6 +73,6 @@ def test_an_option_needs_a_field_and_an_attribute_and_nothing_else_to_be_given_c
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["setting"], found["file"], found["described"]) == (7, 3, 7)
+    assert (found["setting"], found["file"], found["described"], found["help"]) == (7, 3, 7, True)
     assert "restart.patience" in found["wrong"]
     assert found["row"] == ["| `restart.patience` | Its sentence. | 1, 9 |"]

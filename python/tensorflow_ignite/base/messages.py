@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -30,7 +30,7 @@ class Value:
     ``datetime``            a ``Timestamp``, read in UTC
     ``float``               a number, or a ``Duration``, read in seconds
     a subclass of `Value`   a message
-    ``tuple[...]``          a repeated field
+    ``tuple[...]``          a repeated field, as ``Sequence[...]``
     ``Mapping[...]``        a map
     ``... | None``          a field that is not set, or 0 where that makes no difference, is None
     ======================= ==================================================================
@@ -137,7 +137,7 @@ def _reader(hint: Any, default: Any) -> Callable[[Any, str], Any]:
     if origin is Literal:
         unset = None if is_optional else "unspecified" if default is dataclasses.MISSING else default
         return lambda message, name: enum_text(message, name) if getattr(message, name) else unset
-    if origin is tuple:
+    if origin in (tuple, Sequence):
         item = get_args(kind)[0]
         read_item = item.from_proto if _is_value(item) else item
         return lambda message, name: tuple(read_item(one) for one in getattr(message, name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 __all__ = ["main"]
@@ -17,6 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 refused or failed, 2 a wrong command line, 130 interrupted; ``submit`` and ``attach``
         give the job's own.
     """
-    from tensorflow_ignite.cli.app import run
-
+    try:
+        from tensorflow_ignite.cli.app import run
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     return run(argv)

@@ -152,6 +152,9 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
 def run(argv: Sequence[str] | None = None) -> int:
     """Runs one command; see `tensorflow_ignite.cli.main`."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # Python has no stream where the caller has closed it, as in `… >&-`.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show

@@ -54,8 +54,8 @@ def describe(context: typer.Context, job_id: JobId, address: Address = None, jso
 def _facts(job: Job) -> list[tuple[str, str]]:
     spec = job.spec
     return [
-        ("name", spec.name),
-        ("owner", job.owner),
+        ("name", render.escaped(spec.name)),
+        ("owner", render.escaped(job.owner)),
         ("state", render.paint_state(job.state_text)),
         ("waiting for", "" if job.is_over else job.waiting_for),
         ("next attempt", _back_off(job)),
@@ -74,9 +74,9 @@ def _facts(job: Job) -> list[tuple[str, str]]:
             spec.strategy.kind + (f", {render.count(spec.strategy.servers, 'ps')}" if spec.strategy.servers else ""),
         ),
         ("tasks", render.escaped(", ".join(_tasks(spec)))),
-        ("cache", ", ".join([spec.cache, *spec.access.caches])),
+        ("cache", render.escaped(", ".join([spec.cache, *spec.access.caches]))),
         ("model", spec.prediction.model if spec.prediction else ""),
-        ("into", spec.prediction.output_cache if spec.prediction else ""),
+        ("into", render.escaped(spec.prediction.output_cache) if spec.prediction else ""),
         ("script", render.escaped(shlex.join([spec.script, *spec.args]))),
         ("env", render.escaped(shlex.join(_variables(spec)))),
         ("packages", render.escaped(" ".join(filter(None, [spec.environment.requirements, *spec.environment.wheels])))),

@@ -13,6 +13,9 @@ from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.jobs import options
 
 _SUFFIXES = (".yaml", ".yml")
+_OTHER_SUFFIXES = (".toml", ".json")
+# The parser takes a second for 50 KiB.
+_MAX_BYTES = 256 * 1024
 # Paths of these are relative to the folder of the file.
 _PATHS = ("environment.requirements", "environment.wheels")
 _OF_FILE = ("code", "args")
@@ -20,8 +23,16 @@ _EXAMPLE = "for example:\n  code: train.py\n  cache: images\n  workers:\n    per
 
 
 def is_job_file(code: str) -> bool:
-    """Whether the code of a command is a job file."""
-    return code.endswith(_SUFFIXES)
+    """Whether the code of a command is a job file.
+
+    Raises:
+        CommandLineError: It is a file of options that is not YAML.
+    """
+    if code.lower().endswith(_OTHER_SUFFIXES):
+        raise CommandLineError(
+            f"{code} is neither code nor a job file. A job file is YAML, and its name ends in .yaml or .yml, {_EXAMPLE}"
+        )
+    return code.lower().endswith(_SUFFIXES)
 
 
 class JobOptions:
@@ -75,6 +86,8 @@ class JobOptions:
         """
         name, equals, text = setting.partition("=")
         place = f"--set {name}"
+        if equals and name == "strategy":
+            name = "strategy.kind"
         if not equals:
             if name not in options.GROUPS:
                 raise CommandLineError(
@@ -90,7 +103,7 @@ class JobOptions:
                     f"{name} has values by names. Give one name at a time. For example: --set {name}.NAME=VALUE"
                 )
             if options.is_list(hint):
-                self.add(option, tuple(filter(None, text.split(","))), place)
+                self.add(option, tuple(filter(None, map(str.strip, text.split(",")))), place)
             else:
                 self.add(option, options.read(name, text, hint), place, key)
 
@@ -103,19 +116,26 @@ class JobOptions:
         import yaml
 
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            with Path(path).open("rb") as file:
+                content = file.read(_MAX_BYTES + 1)
+            if len(content) > _MAX_BYTES:
+                raise CommandLineError(
+                    f"the job file {path} has more than {_MAX_BYTES:,} bytes. This is the most of a job file. Put long "
+                    "lists into a file of the code, which the script reads."
+                )
+            text = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise CommandLineError(
                 f"the job file {path} cannot be read: {error}. It is a text file in UTF-8."
             ) from None
         try:
             root = yaml.compose(text, Loader=yaml.SafeLoader)
-        except yaml.YAMLError as error:
+        except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
             mark = getattr(error, "problem_mark", None)
             line = f" line {mark.line + 1}" if mark else ""
+            reason = getattr(error, "problem", None) or getattr(error, "reason", error)
             raise CommandLineError(
-                f"{path}{line} is not YAML: {getattr(error, 'problem', error)}. A job file has options by their names, "
-                f"{_EXAMPLE}"
+                f"{path}{line} is not YAML: {reason}. A job file has options by their names, {_EXAMPLE}"
             ) from None
         for name, node, place in _entries(path, "the file", root):
             with self._at(place):
@@ -127,10 +147,17 @@ class JobOptions:
         folder = Path(path).parent
         if name in _OF_FILE:
             if name == "code":
-                self.code = str(folder / _text(name, node))
+                text = _text(name, node)
+                if is_job_file(text):
+                    raise InvalidRequestError(
+                        f"code is {text!r}, a job file. It is a script, a folder or a .zip archive. Name one."
+                    )
+                self.code = str(folder / text) if text else None
             else:
                 self.args = _texts(name, node)
         elif name in options.GROUPS and not _is_scalar(node):
+            if not node.value:
+                self.add(name, None, place)
             for option, value, line in _entries(path, name, node):
                 with self._at(line):
                     self._add_option(path, f"{name}.{option}", value, line)
@@ -146,8 +173,10 @@ class JobOptions:
             self._add_option(path, name, node, place)
 
     def _add_option(self, path: str, name: str, node: Any, place: str) -> None:
-        option, _, hint = options.of_name(name)
-        if options.is_mapping(hint):
+        option, key, hint = options.of_name(name)
+        if key:
+            self.add(option, options.read(name, _text(name, node), hint), place, key)
+        elif options.is_mapping(hint):
             for key, value, line in _entries(path, name, node):
                 self.add(option, options.read(f"{name}.{key}", _text(f"{name}.{key}", value), hint), line, key)
         elif options.is_list(hint):
@@ -173,9 +202,14 @@ class JobOptions:
         except InvalidRequestError as error:
             found = re.match(r"[a-z_]+(\.\w+)*", str(error))
             name = found[0] if found else ""
-            for (option, key), (_, place) in self._values.items():
-                if name and name in (option, f"{option}.{key}", option.partition(".")[0]):
-                    raise CommandLineError(f"{place}: {error}") from None
+            places = [
+                # An error about an entry of a mapping quotes its name.
+                (f"'{key}'" not in str(error), place)
+                for (option, key), (_, place) in self._values.items()
+                if name and name in (option, f"{option}.{key}", option.partition(".")[0])
+            ]
+            if places:
+                raise CommandLineError(f"{min(places, key=lambda each: each[0])[1]}: {error}") from None
             raise
 
     @contextlib.contextmanager
@@ -216,13 +250,17 @@ def add_variables(given: JobOptions, items: Sequence[str] | None) -> None:
 
 def _entries(path: str, what: str, node: Any) -> Iterator[tuple[str, Any, str]]:
     """The entries of a mapping: name, node, and place."""
-    if node is None or not isinstance(node.value, list) or node.tag.endswith(":seq"):
+    if node is None or node.id != "mapping":
         line = f" line {node.start_mark.line + 1}" if node is not None else ""
         raise CommandLineError(f"{path}{line}: {what} has no options by their names, {_EXAMPLE}")
     seen: dict[str, int] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
-        name = _text("a name", key)
+        name = _text("a name", key) if _is_scalar(key) else ""
+        if not name:
+            raise CommandLineError(
+                f"{path} line {line}: {what} has an entry without a name. An entry is NAME: VALUE. Write a name."
+            )
         if name in seen:
             raise CommandLineError(
                 f"{path} line {line}: {name} is given twice, the first time in line {seen[name]}. An option has one "
@@ -233,7 +271,7 @@ def _entries(path: str, what: str, node: Any) -> Iterator[tuple[str, Any, str]]:
 
 
 def _is_scalar(node: Any) -> bool:
-    return isinstance(node.value, str)
+    return bool(node.id == "scalar")
 
 
 def _text(name: str, node: Any) -> str:
@@ -244,7 +282,7 @@ def _text(name: str, node: Any) -> str:
 
 
 def _texts(name: str, node: Any) -> list[str]:
-    if not node.tag.endswith(":seq"):
+    if node.id != "sequence":
         raise InvalidRequestError(f"{name} is no list. It is a list, also of one value. Write {name}: [VALUE].")
     return [_text(name, each) for each in node.value]
 

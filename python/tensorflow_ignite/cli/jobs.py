@@ -11,7 +11,7 @@ import typer
 from tensorflow_ignite import spec
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, one_of, option, session
+from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, one_of, option, session, usage
 from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, short_id, table
 from tensorflow_ignite.jobs import checks
 
@@ -44,7 +44,7 @@ def ps(
       tensorflow-ignite ps --json | jq -r '.[].id'
     """
     begin = None if since is None else moment("--since", since)
-    with session(context, address) as client:
+    with session(context, address) as client, usage():
         # One more, to know whether there are more.
         jobs = client.jobs(
             states=cast("list[spec.JobState]", state or []), since=begin, limit=limit + (1 <= limit < checks.MAX_JOBS)

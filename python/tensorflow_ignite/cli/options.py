@@ -50,12 +50,19 @@ def _seconds(text: str) -> int | None:
     return int(found[1]) * _UNIT_SECONDS[found[2]] if found else None
 
 
+@contextmanager
+def usage() -> Iterator[None]:
+    """Makes the error of a wrong argument that of a wrong command line."""
+    try:
+        yield
+    except InvalidRequestError as error:
+        raise CommandLineError(str(error)) from None
+
+
 def _check_address(value: str | None) -> str | None:
     if value is not None:
-        try:
+        with usage():
             parse_addresses(value)
-        except InvalidRequestError as error:
-            raise CommandLineError(str(error)) from None
     return value
 
 

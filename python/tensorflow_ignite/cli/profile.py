@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tensorflow_ignite.cli.errors import CommandLineError
-from tensorflow_ignite.cli.options import Address, JobId, Json, option, session
+from tensorflow_ignite.cli.options import Address, JobId, Json, option, session, usage
 from tensorflow_ignite.cli.render import escaped, fold, has_colour, paint, print_json, short_id, table
+from tensorflow_ignite.jobs import checks
 
 if TYPE_CHECKING:
     from tensorflow_ignite.jobs.profiles import Profile
@@ -45,6 +46,8 @@ def profile(
       tensorflow-ignite profile 7f3a --output trace && tensorboard --logdir trace
       tensorflow-ignite profile 7f3a --json | jq .input_wait
     """
+    with usage():
+        checks.profile_seconds(seconds)
     if output is not None:
         try:
             output.mkdir(parents=True, exist_ok=True)

@@ -101,7 +101,7 @@ def table(
         stream: Where the table goes; None: standard output.
     """
     columns = list(range(len(heads)))
-    widths = [max(len(line[column]) for line in (heads, *rows)) for column in columns]
+    widths = [max(len(escaped(line[column])) for line in (heads, *rows)) for column in columns]
     limit = _width(stream or sys.stdout)
 
     def excess() -> int:
@@ -117,7 +117,7 @@ def table(
             widths[column] = max(len(head), widths[column] - excess())
     text = []
     for number, line in enumerate([heads, *rows]):
-        cells = [_cut(line[column], widths[column]).ljust(widths[column]) for column in columns]
+        cells = [_cut(escaped(line[column]), widths[column]).ljust(widths[column]) for column in columns]
         cells[-1] = cells[-1].rstrip()
         if number == 0:
             cells = [paint(cell, "bold", stream) for cell in cells]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.job_options import JobOptions, add_variables, complete_setting, is_job_file
 from tensorflow_ignite.cli.options import Address, Json, complete_cache, one_of, option, session
 from tensorflow_ignite.groups import Environment
+from tensorflow_ignite.jobs.options import GROUPS, packages
 from tensorflow_ignite.kinds import TRAINING_KINDS
 
 if TYPE_CHECKING:
@@ -150,14 +152,7 @@ def submit(
 
     \b
     Options of groups, for --set and job files; docs/jobs.md explains them:
-      strategy     kind servers server_nodes roles chief
-      workers      per_node gpus nodes minimum
-      restart      max_crashes max_restarts on_join quorum allow_data_loss
-      timeouts     start first_step stall stop_grace wait
-      environment  variables requirements wheels python
-      access       caches directories allow_plaintext
-      evaluator    cache script
-      rounds       every when_rows replay
+      {groups}
     """
     options = JobOptions()
     if is_job_file(code):
@@ -188,6 +183,11 @@ def submit(
         options.add_setting(setting)
     chosen = options.arguments()
     if "cache" not in chosen:
+        if options.code is not None:
+            raise CommandLineError(
+                f"{code} has no cache, and the option --cache is missing. A job trains on the rows of one cache. Write "
+                f"cache: NAME into {code}, or give --cache NAME before it."
+            )
         hint = ""
         if any(arg == "--cache" or arg.startswith("--cache=") for arg in given):
             hint = f" (the one after {code!r} goes to the script)"
@@ -198,7 +198,6 @@ def submit(
 
     # Before the first call: a script with a syntax error is reported also where no node answers.
     from tensorflow_ignite.jobs.archive import pack
-    from tensorflow_ignite.jobs.options import packages
 
     processes = chosen.get("environment", Environment())
     archive = pack(options.code or code, chosen.pop("script", None), **packages(processes))
@@ -207,6 +206,15 @@ def submit(
         job = client.submit(archive, args=given, **chosen)
         exit_code = report(job, wait=wait, json_output=json_output)
     raise typer.Exit(exit_code)
+
+
+# `python -OO` has no docstrings.
+submit.__doc__ = inspect.cleandoc(submit.__doc__ or "").format(
+    groups="\n  ".join(
+        f"{name:<11}  {' '.join(field.name for field in dataclasses.fields(group))}"  # type: ignore[arg-type]
+        for name, group in GROUPS.items()
+    )
+)
 
 
 def report(job: JobHandle, *, wait: bool, json_output: bool) -> int:

@@ -64,7 +64,7 @@ def evaluator_script(script: str, files: Sequence[str]) -> None:
 
 def choice(what: str, value: _Choice, choices: tuple[_Choice, ...]) -> _Choice:
     """Checks that a value is one of the choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidRequestError(
             f"{what} {value!r} does not exist. It is one of {', '.join(choices)}. Name one of these."
         )

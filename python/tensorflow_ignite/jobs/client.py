@@ -17,7 +17,7 @@ import functools
 import os
 import posixpath
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -178,22 +178,31 @@ class Client:
                 "environment has requirements or wheels beside an Archive. They are packed together with the code. "
                 "Pass them to pack(code, requirements=, wheels=), or pass the path of the code."
             )
-        if isinstance(args, (str, bytes)) or not isinstance(args, Iterable):
+        if not callable(code) and not isinstance(code, (str, os.PathLike, Archive)):
+            raise InvalidRequestError(
+                f"code is {code!r}, a {type(code).__name__}. It is the path of a script, a folder or a .zip archive, "
+                'or an Archive or a function. Pass, for example, "train.py".'
+            )
+        script = options.value("script", script, str | None)
+        if isinstance(args, (str, bytes, Mapping, Set)) or not isinstance(args, Iterable):
             raise InvalidRequestError(
                 f"args {args!r} is not a list. It is a list, also of one argument. Pass args=[...]."
             )
         if callable(code):
             archive = pack_function(code, args, **packages)
             args, name = (), name or name_of(code)
+        cache = options.value("cache", cache, str)
         if not cache:
             raise InvalidRequestError("cache '' is not a name. A job reads one cache. Name it: cache=")
         spec = JobSpec(
-            cache=checks.text("cache", cache),
+            cache=cache,
             code_digest="",
             script=script or "",
-            name=checks.text("name", name or ""),
+            name=options.value("name", name, str | None) or "",
             args=tuple(checks.text(f"argument {number}", arg) for number, arg in enumerate(args, 1)),
-            checkpoint_directory=checks.directory(checkpoint_directory or ""),
+            checkpoint_directory=checks.directory(
+                options.value("checkpoint_directory", checkpoint_directory, str | None) or ""
+            ),
             priority=options.value("priority", priority, int),
             read_rate=options.value("read_rate", read_rate, str),
             strategy=chosen,
@@ -204,7 +213,7 @@ class Client:
             access=options.group("access", access, Access),
             evaluator=None if evaluator is None else options.group("evaluator", evaluator, Evaluator),
             rounds=None if rounds is None else options.group("rounds", rounds, Rounds),
-            prediction=prediction,
+            prediction=None if prediction is None else options.group("prediction", prediction, Prediction),
         )
         if archive is None:
             archive = pack(code, script, **packages)  # type: ignore[arg-type]

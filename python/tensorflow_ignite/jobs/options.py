@@ -98,7 +98,7 @@ def value(name: str, given: Any, hint: Any) -> Any:
     origin = get_origin(hint)
     if origin is Literal:
         return checks.choice(name, given, get_args(hint))
-    if origin is tuple:
+    if is_list(hint):
         if isinstance(given, str | bytes | os.PathLike) or not isinstance(given, Sequence):
             raise _wrong(name, given, "a list of texts, also of one", '["…"]')
         return tuple(value(name, each, str) for each in given)
@@ -163,6 +163,11 @@ def of_name(name: str) -> tuple[str, str, Any]:
         InvalidRequestError: There is no such option; the error has the nearest names.
     """
     options = names()
+    if name in GROUPS:
+        raise InvalidRequestError(
+            f"{name} is a group of options. An option of a group has its own name. Set one of "
+            f"{', '.join(option for option in options if option.startswith(name + '.'))}."
+        )
     option, key = name, ""
     if name not in options:
         option = ".".join(name.split(".")[:2])
@@ -185,7 +190,7 @@ def is_mapping(hint: Any) -> bool:
 
 def is_list(hint: Any) -> bool:
     """Whether an option is a list."""
-    return get_origin(hint) is tuple
+    return get_origin(hint) is Sequence
 
 
 def read(name: str, text: str, hint: Any) -> Any:
@@ -213,7 +218,7 @@ def read(name: str, text: str, hint: Any) -> Any:
             raise _unreadable(name, text, "a whole number", "2")
         return int(text)
     if hint is float:
-        found = re.fullmatch(r"(\d{1,12}(?:\.\d+)?)([smhd]?)", text)
+        found = re.fullmatch(r"(\d{1,12}(?:\.\d+)?|\.\d+)([smhd]?)", text)
         if not found:
             raise _unreadable(name, text, "a number; of seconds, or with s, m, h or d a time", "90s")
         return float(found[1]) * _UNIT_SECONDS[found[2]]

@@ -1,9 +1,10 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
+import static io.tensorflowignite.PropertyRules.NO_LIMIT;
 import static io.tensorflowignite.PropertyRules.hours;
 import static io.tensorflowignite.PropertyRules.invalid;
-import static io.tensorflowignite.PropertyRules.positive;
+import static io.tensorflowignite.PropertyRules.present;
 import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.QueueSettings;
@@ -27,13 +28,13 @@ public final class JobConfiguration implements Serializable {
 
   /** Limit of the stored output of one job, in MiB. */
   public JobConfiguration setLogMegabytes(int megabytes) {
-    logMegabytes = (int) positive("jobs.logMegabytes", megabytes);
+    logMegabytes = (int) within("jobs.logMegabytes", megabytes, 1, "", Integer.MAX_VALUE);
     return this;
   }
 
   /** Limit of a code archive, in MiB. */
   public JobConfiguration setCodeMegabytes(int megabytes) {
-    codeMegabytes = (int) positive("jobs.codeMegabytes", megabytes);
+    codeMegabytes = (int) within("jobs.codeMegabytes", megabytes, 1, "", Integer.MAX_VALUE);
     return this;
   }
 
@@ -42,7 +43,7 @@ public final class JobConfiguration implements Serializable {
    * removes it.
    */
   public JobConfiguration setRetentionHours(double hours) {
-    retentionHours = hours == 0 ? 0 : positive("jobs.retentionHours", hours);
+    retentionHours = hours("jobs.retentionHours", hours, NO_LIMIT);
     return this;
   }
 
@@ -51,7 +52,7 @@ public final class JobConfiguration implements Serializable {
    * queue. By default two for each processor of the node.
    */
   public JobConfiguration setMaxTasks(int tasks) {
-    maxTasks = within("jobs.maxTasks", tasks, 1, "", QueueSettings.MAX_TASKS);
+    maxTasks = (int) within("jobs.maxTasks", tasks, 1, "", QueueSettings.MAX_TASKS);
     return this;
   }
 
@@ -61,6 +62,7 @@ public final class JobConfiguration implements Serializable {
    * number. Quotas need a cluster that authenticates callers.
    */
   public JobConfiguration setTaskQuotas(Map<String, Integer> quotas) {
+    present("jobs.taskQuotas", quotas);
     quotas.forEach(
         (owner, tasks) -> {
           if (owner == null || owner.isEmpty() || tasks == null || tasks < 1 || tasks > MAX_QUOTA) {

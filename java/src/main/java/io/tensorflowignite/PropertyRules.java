@@ -8,7 +8,16 @@ import java.util.Locale;
 final class PropertyRules {
   static final long MEGABYTE = 1L << 20;
 
+  /** The shortest time, in seconds. */
+  static final double MILLISECOND = 0.001;
+
+  /** The meaning of 0 for most limits. */
+  static final String NO_LIMIT = ", for no limit,";
+
   private static final double SECONDS_PER_HOUR = 3600;
+
+  /** Ten years. */
+  private static final double MAX_SECONDS = 315_360_000;
 
   private PropertyRules() {}
 
@@ -20,27 +29,30 @@ final class PropertyRules {
     return duration(hours * SECONDS_PER_HOUR);
   }
 
-  static double positive(String property, double value) {
-    if (!(value > 0)) {
-      throw invalid(property, value, "It must be above 0");
-    }
-    return value;
+  /** A time in seconds, at most ten years. */
+  static double seconds(String property, double value, double least, String meaning) {
+    return within(property, value, least, meaning, MAX_SECONDS);
   }
 
-  static double unlessZero(String property, double value) {
-    if (!(value >= 0)) {
-      throw invalid(property, value, "It must be 0, for no limit, or above");
-    }
-    return value;
+  /** A time in hours, at most ten years; 0 has the meaning. */
+  static double hours(String property, double value, String meaning) {
+    return within(property, value, 0, meaning, MAX_SECONDS / SECONDS_PER_HOUR);
   }
 
   /**
    * @param meaning of the least value, between commas; empty: it has no special one
    */
-  static int within(String property, int value, int least, String meaning, int most) {
-    if (value < least || value > most) {
-      String rule = "It must be from %,d%s to %,d";
+  static double within(String property, Number value, double least, String meaning, double most) {
+    if (!(value.doubleValue() >= least && value.doubleValue() <= most)) {
+      String rule = "It must be from " + (least < 1 && least > 0 ? "%s" : "%,.0f") + "%s to %,.0f";
       throw invalid(property, value, String.format(Locale.ROOT, rule, least, meaning, most));
+    }
+    return value.doubleValue();
+  }
+
+  static <T> T present(String property, T value) {
+    if (value == null) {
+      throw invalid(property, value, "It must not be null");
     }
     return value;
   }

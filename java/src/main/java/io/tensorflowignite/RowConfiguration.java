@@ -2,7 +2,6 @@ package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
 import static io.tensorflowignite.PropertyRules.invalid;
-import static io.tensorflowignite.PropertyRules.positive;
 import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.BatchLimits;
@@ -20,13 +19,15 @@ public final class RowConfiguration implements Serializable {
 
   /** The largest record batch of a load that a node accepts, in MiB: 1 to 2,047. */
   public RowConfiguration setMaxBatchMegabytes(int megabytes) {
-    maxBatchMegabytes = within("rows.maxBatchMegabytes", megabytes, 1, "", MAX_BATCH_MEGABYTES);
+    maxBatchMegabytes =
+        (int) within("rows.maxBatchMegabytes", megabytes, 1, "", MAX_BATCH_MEGABYTES);
     return this;
   }
 
   /** Memory of a node for all record batches that are being read or loaded, in MiB. */
   public RowConfiguration setBatchMemoryMegabytes(int megabytes) {
-    batchMemoryMegabytes = (int) positive("rows.batchMemoryMegabytes", megabytes);
+    batchMemoryMegabytes =
+        (int) within("rows.batchMemoryMegabytes", megabytes, 1, "", Integer.MAX_VALUE);
     return this;
   }
 

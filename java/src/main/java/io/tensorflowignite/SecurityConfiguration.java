@@ -2,6 +2,7 @@ package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.choice;
 import static io.tensorflowignite.PropertyRules.invalid;
+import static io.tensorflowignite.PropertyRules.present;
 
 import io.tensorflowignite.security.decide.AccessRules;
 import io.tensorflowignite.settings.SecuritySettings;
@@ -41,7 +42,7 @@ public final class SecurityConfiguration implements Serializable {
    * base64url, as printed by {@code python -c "import secrets; print(secrets.token_urlsafe(32))"}.
    */
   public SecurityConfiguration setTokens(Map<String, String> digests) {
-    settings.tokens(digests);
+    settings.tokens(present("security.tokens", digests));
     return this;
   }
 
@@ -54,7 +55,7 @@ public final class SecurityConfiguration implements Serializable {
    * authenticated caller may do everything. The owner of a job may always watch and stop it.
    */
   public SecurityConfiguration setAccess(List<String> rules) {
-    AccessRules.of(rules);
+    AccessRules.of(present("security.access", rules));
     settings.access(rules);
     return this;
   }

@@ -1,8 +1,9 @@
 package io.tensorflowignite;
 
+import static io.tensorflowignite.PropertyRules.MILLISECOND;
 import static io.tensorflowignite.PropertyRules.duration;
 import static io.tensorflowignite.PropertyRules.invalid;
-import static io.tensorflowignite.PropertyRules.positive;
+import static io.tensorflowignite.PropertyRules.seconds;
 import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.StorageSettings;
@@ -32,10 +33,7 @@ public final class StorageConfiguration implements Serializable {
 
   /** Copies of each block of a file besides the primary one; with 0, a lost node loses files. */
   public StorageConfiguration setBackups(int backups) {
-    if (backups < 0) {
-      throw invalid("storage.backups", backups, "It must be 0 or more");
-    }
-    this.backups = backups;
+    this.backups = (int) within("storage.backups", backups, 0, "", Integer.MAX_VALUE);
     return this;
   }
 
@@ -51,7 +49,9 @@ public final class StorageConfiguration implements Serializable {
   /** The default size of a file's blocks, in KiB: 4 to 4,096. */
   public StorageConfiguration setBlockKilobytes(int kilobytes) {
     blockKilobytes =
-        within("storage.blockKilobytes", kilobytes, MIN_BLOCK_KILOBYTES, "", MAX_BLOCK_KILOBYTES);
+        (int)
+            within(
+                "storage.blockKilobytes", kilobytes, MIN_BLOCK_KILOBYTES, "", MAX_BLOCK_KILOBYTES);
     return this;
   }
 
@@ -59,7 +59,7 @@ public final class StorageConfiguration implements Serializable {
    * Seconds without a sign of life after which a writer is abandoned and its blocks are removed.
    */
   public StorageConfiguration setWriterTimeoutSeconds(double seconds) {
-    writerTimeoutSeconds = positive("storage.writerTimeoutSeconds", seconds);
+    writerTimeoutSeconds = seconds("storage.writerTimeoutSeconds", seconds, MILLISECOND, "");
     return this;
   }
 

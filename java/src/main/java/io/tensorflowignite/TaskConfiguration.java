@@ -1,9 +1,10 @@
 package io.tensorflowignite;
 
 import static io.tensorflowignite.PropertyRules.MEGABYTE;
+import static io.tensorflowignite.PropertyRules.NO_LIMIT;
 import static io.tensorflowignite.PropertyRules.hours;
 import static io.tensorflowignite.PropertyRules.invalid;
-import static io.tensorflowignite.PropertyRules.unlessZero;
+import static io.tensorflowignite.PropertyRules.present;
 import static io.tensorflowignite.PropertyRules.within;
 
 import io.tensorflowignite.settings.TaskSettings;
@@ -17,6 +18,8 @@ import java.util.regex.Pattern;
 public final class TaskConfiguration implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*\\*?");
+
+  private static final long MAX_MEGABYTES = 1_000_000_000;
 
   private long memoryMegabytes;
   private int processes;
@@ -32,31 +35,33 @@ public final class TaskConfiguration implements Serializable {
    * TensorFlow alone needs about 1,000.
    */
   public TaskConfiguration setMemoryMegabytes(long megabytes) {
-    memoryMegabytes = (long) unlessZero("tasks.memoryMegabytes", megabytes);
+    memoryMegabytes = (long) within("tasks.memoryMegabytes", megabytes, 0, NO_LIMIT, MAX_MEGABYTES);
     return this;
   }
 
   /** Limit of a task's processes at one time; 0: no limit. */
   public TaskConfiguration setProcesses(int processes) {
-    this.processes = (int) unlessZero("tasks.processes", processes);
+    this.processes = (int) within("tasks.processes", processes, 0, NO_LIMIT, Integer.MAX_VALUE);
     return this;
   }
 
   /** Limit of open files of each process of a task; 0: the node's own limit. */
   public TaskConfiguration setOpenFiles(int files) {
-    openFiles = (int) unlessZero("tasks.openFiles", files);
+    openFiles =
+        (int)
+            within("tasks.openFiles", files, 0, ", for the limit of the node,", Integer.MAX_VALUE);
     return this;
   }
 
   /** Limit of processor time of each process of a task, in hours; 0: no limit. */
   public TaskConfiguration setCpuHours(double hours) {
-    cpuHours = unlessZero("tasks.cpuHours", hours);
+    cpuHours = hours("tasks.cpuHours", hours, NO_LIMIT);
     return this;
   }
 
   /** Limit of the time from a task's start to its end, in hours; 0: no limit. */
   public TaskConfiguration setTimeLimitHours(double hours) {
-    timeLimitHours = unlessZero("tasks.timeLimitHours", hours);
+    timeLimitHours = hours("tasks.timeLimitHours", hours, NO_LIMIT);
     return this;
   }
 
@@ -65,8 +70,8 @@ public final class TaskConfiguration implements Serializable {
    * prefixes of names followed by '*'.
    */
   public TaskConfiguration setEnvironment(String... names) {
-    for (String name : names) {
-      if (!VARIABLE.matcher(name).matches()) {
+    for (String name : present("tasks.environment", names)) {
+      if (name == null || !VARIABLE.matcher(name).matches()) {
         throw invalid(
             "tasks.environment",
             "'" + name + "'",
@@ -83,7 +88,8 @@ public final class TaskConfiguration implements Serializable {
    */
   public TaskConfiguration setNice(int nice) {
     this.nice =
-        within("tasks.nice", nice, 0, ", for the priority of the node,", TaskSettings.MAX_NICE);
+        (int)
+            within("tasks.nice", nice, 0, ", for the priority of the node,", TaskSettings.MAX_NICE);
     return this;
   }
 
@@ -93,7 +99,13 @@ public final class TaskConfiguration implements Serializable {
    */
   public TaskConfiguration setWarmProcesses(int processes) {
     warmProcesses =
-        within("tasks.warmProcesses", processes, 0, ", for none,", TaskSettings.MAX_WARM_PROCESSES);
+        (int)
+            within(
+                "tasks.warmProcesses",
+                processes,
+                0,
+                ", for none,",
+                TaskSettings.MAX_WARM_PROCESSES);
     return this;
   }
 

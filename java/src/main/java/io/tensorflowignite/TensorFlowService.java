@@ -56,7 +56,7 @@ public final class TensorFlowService
 
   /** How long the nodes wait, for jobs that set nothing else. */
   public void setTimeouts(TimeoutConfiguration timeouts) {
-    this.timeouts = timeouts;
+    this.timeouts = PropertyRules.present("timeouts", timeouts);
   }
 
   public TimeoutConfiguration getTimeouts() {
@@ -65,7 +65,7 @@ public final class TensorFlowService
 
   /** Limits and priority of tasks, and what they inherit. */
   public void setTasks(TaskConfiguration tasks) {
-    this.tasks = tasks;
+    this.tasks = PropertyRules.present("tasks", tasks);
   }
 
   public TaskConfiguration getTasks() {
@@ -74,7 +74,7 @@ public final class TensorFlowService
 
   /** How many jobs there are, and how much of each is kept. */
   public void setJobs(JobConfiguration jobs) {
-    this.jobs = jobs;
+    this.jobs = PropertyRules.present("jobs", jobs);
   }
 
   public JobConfiguration getJobs() {
@@ -83,7 +83,7 @@ public final class TensorFlowService
 
   /** Reading and loading of rows. */
   public void setRows(RowConfiguration rows) {
-    this.rows = rows;
+    this.rows = PropertyRules.present("rows", rows);
   }
 
   public RowConfiguration getRows() {
@@ -92,7 +92,7 @@ public final class TensorFlowService
 
   /** The files of the cluster. */
   public void setStorage(StorageConfiguration storage) {
-    this.storage = storage;
+    this.storage = PropertyRules.present("storage", storage);
   }
 
   public StorageConfiguration getStorage() {
@@ -101,7 +101,7 @@ public final class TensorFlowService
 
   /** Who may call the nodes, and how connections are protected. */
   public void setSecurity(SecurityConfiguration security) {
-    this.security = security;
+    this.security = PropertyRules.present("security", security);
   }
 
   public SecurityConfiguration getSecurity() {

@@ -1,8 +1,9 @@
 package io.tensorflowignite;
 
+import static io.tensorflowignite.PropertyRules.MILLISECOND;
+import static io.tensorflowignite.PropertyRules.NO_LIMIT;
 import static io.tensorflowignite.PropertyRules.duration;
-import static io.tensorflowignite.PropertyRules.positive;
-import static io.tensorflowignite.PropertyRules.unlessZero;
+import static io.tensorflowignite.PropertyRules.seconds;
 
 import java.io.Serializable;
 import java.time.Duration;
@@ -13,6 +14,9 @@ import java.time.Duration;
  */
 public final class TimeoutConfiguration implements Serializable {
   private static final long serialVersionUID = 1L;
+
+  /** Nodes call each other twelve times in a lease. */
+  private static final double MIN_LEASE_SECONDS = 1;
 
   private double startSeconds = 120;
   private double firstStepSeconds = 300;
@@ -25,52 +29,52 @@ public final class TimeoutConfiguration implements Serializable {
 
   /** Seconds from the placement of an attempt until every task must run: above 0. */
   public TimeoutConfiguration setStartSeconds(double seconds) {
-    startSeconds = positive("timeouts.startSeconds", seconds);
+    startSeconds = seconds("timeouts.startSeconds", seconds, MILLISECOND, "");
     return this;
   }
 
   /** Seconds that a task may neither write output nor work before its first step; 0: no limit. */
   public TimeoutConfiguration setFirstStepSeconds(double seconds) {
-    firstStepSeconds = unlessZero("timeouts.firstStepSeconds", seconds);
+    firstStepSeconds = seconds("timeouts.firstStepSeconds", seconds, 0, NO_LIMIT);
     return this;
   }
 
   /** Seconds that a task may take for each further step; 0: no limit. */
   public TimeoutConfiguration setStallSeconds(double seconds) {
-    stallSeconds = unlessZero("timeouts.stallSeconds", seconds);
+    stallSeconds = seconds("timeouts.stallSeconds", seconds, 0, NO_LIMIT);
     return this;
   }
 
   /** Seconds between SIGTERM and SIGKILL when tasks are stopped: 0 or more. */
   public TimeoutConfiguration setStopGraceSeconds(double seconds) {
-    stopGraceSeconds = seconds == 0 ? 0 : positive("timeouts.stopGraceSeconds", seconds);
+    stopGraceSeconds = seconds("timeouts.stopGraceSeconds", seconds, 0, "");
     return this;
   }
 
   /**
-   * Seconds without a heartbeat of its node after which an agent kills its tasks. Keep this below
-   * Ignite's failureDetectionTimeout (10 s).
+   * Seconds without a heartbeat of its node after which an agent kills its tasks, 1 or more. Keep
+   * this below Ignite's failureDetectionTimeout (10 s).
    */
   public TimeoutConfiguration setLeaseSeconds(double seconds) {
-    leaseSeconds = positive("timeouts.leaseSeconds", seconds);
+    leaseSeconds = seconds("timeouts.leaseSeconds", seconds, MIN_LEASE_SECONDS, "");
     return this;
   }
 
   /** Seconds that a job waits for a placement with which it can start. */
   public TimeoutConfiguration setWaitSeconds(double seconds) {
-    waitSeconds = positive("timeouts.waitSeconds", seconds);
+    waitSeconds = seconds("timeouts.waitSeconds", seconds, MILLISECOND, "");
     return this;
   }
 
   /** Seconds that primary partitions must stay unchanged before running tasks follow them. */
   public TimeoutConfiguration setQuietSeconds(double seconds) {
-    quietSeconds = positive("timeouts.quietSeconds", seconds);
+    quietSeconds = seconds("timeouts.quietSeconds", seconds, MILLISECOND, "");
     return this;
   }
 
   /** Seconds without a crash after which earlier crashes of a job are no longer counted. */
   public TimeoutConfiguration setHealthySeconds(double seconds) {
-    healthySeconds = positive("timeouts.healthySeconds", seconds);
+    healthySeconds = seconds("timeouts.healthySeconds", seconds, MILLISECOND, "");
     return this;
   }
 

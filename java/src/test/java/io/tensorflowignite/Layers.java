@@ -89,9 +89,12 @@ final class Layers {
               + "|\\bcom\\.google\\.common\\.util\\.concurrent\\b"
               + "|\\bjava\\.util\\.concurrent\\.(?!TimeUnit\\b)");
 
-  /** Our classes named in strings, which reflection can load. */
+  /** Our classes, and the inside of Ignite, named in strings, which reflection can load. */
   private static final Pattern NAME_IN_TEXT =
-      Pattern.compile("\"(" + Pattern.quote(ROOT) + "(?:\\.[a-z]\\w*)*\\.[A-Z]\\w*)");
+      Pattern.compile(
+          String.format(
+              "\"((?:%s|%s)(?:\\.[a-z]\\w*)*\\.[A-Z]\\w*)",
+              Pattern.quote(ROOT), Pattern.quote(INSIDE_OF_IGNITE)));
 
   private static final class Row {
     final int layer;

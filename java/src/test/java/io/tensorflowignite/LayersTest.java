@@ -83,6 +83,7 @@ public class LayersTest {
       {"Bad", "import static org.apache.ignite.internal.util.typedef.X.cause;", "Only the package"},
       {"Bad", "Object x = (org.apache.ignite.internal.IgniteEx) y;", "inside of Ignite"},
       {"Bad", "import org.apache.ignite.internal.util.*;", "inside of Ignite"},
+      {"Bad", "Class.forName(\"org.apache.ignite.internal.IgniteEx\")", "inside of Ignite"},
       {"net/Bad", "import javax.net.ssl.*;", "uses javax.net.ssl.*"},
       {"net/Bad", "import kotlin.Unit;", "uses kotlin.Unit"},
       {"decide/Bad", "import io.tensorflowignite.base.Timed;", "which knows a clock"},

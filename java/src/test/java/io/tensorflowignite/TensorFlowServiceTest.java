@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.DoubleConsumer;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
 
@@ -118,7 +119,9 @@ public class TensorFlowServiceTest {
     for (String rate : Arrays.asList("-5MB", "0rows", "fast", null)) {
       assertRejected("rows.readRate", () -> bean.getRows().setReadRate(rate));
     }
-    assertRejected("tasks.memoryMegabytes", () -> bean.getTasks().setMemoryMegabytes(-1));
+    for (long wrong : new long[] {-1, Long.MAX_VALUE}) {
+      assertRejected("tasks.memoryMegabytes", () -> bean.getTasks().setMemoryMegabytes(wrong));
+    }
     assertRejected("tasks.processes", () -> bean.getTasks().setProcesses(-1));
     assertRejected("tasks.openFiles", () -> bean.getTasks().setOpenFiles(-1));
     assertRejected("tasks.cpuHours", () -> bean.getTasks().setCpuHours(Double.NaN));
@@ -144,6 +147,57 @@ public class TensorFlowServiceTest {
     assertRejected("security.authentication", () -> bean.getSecurity().setAuthentication("NONE"));
     assertRejected("security.tokens", () -> bean.getSecurity().setTokens(Map.of("etl", "secret")));
     assertRejected("security.access", () -> bean.getSecurity().setAccess(List.of("etl raed x")));
+  }
+
+  @Test
+  public void timesAreFromALeastToTenYears() {
+    TimeoutConfiguration times = bean.getTimeouts();
+    assertTimes("timeouts.startSeconds", times::setStartSeconds, 0);
+    assertTimes("timeouts.firstStepSeconds", times::setFirstStepSeconds, -1);
+    assertTimes("timeouts.stallSeconds", times::setStallSeconds, -1);
+    assertTimes("timeouts.stopGraceSeconds", times::setStopGraceSeconds, -1);
+    // Nodes would call each other without a pause, and no task could start in such a lease.
+    assertTimes("timeouts.leaseSeconds", times::setLeaseSeconds, 0.0001);
+    assertTimes("timeouts.waitSeconds", times::setWaitSeconds, 0);
+    assertTimes("timeouts.quietSeconds", times::setQuietSeconds, 0);
+    assertTimes("timeouts.healthySeconds", times::setHealthySeconds, 0);
+    assertTimes("storage.writerTimeoutSeconds", bean.getStorage()::setWriterTimeoutSeconds, 0.0001);
+    assertTimes("jobs.retentionHours", bean.getJobs()::setRetentionHours, -1);
+    assertTimes("tasks.cpuHours", bean.getTasks()::setCpuHours, -1);
+    assertTimes("tasks.timeLimitHours", bean.getTasks()::setTimeLimitHours, -1);
+  }
+
+  /** As a {@link Duration}, infinity overflows when a node starts. */
+  private void assertTimes(String property, DoubleConsumer set, double tooShort) {
+    for (double wrong : new double[] {tooShort, 1e12, Double.POSITIVE_INFINITY, Double.NaN}) {
+      assertRejected(property, () -> set.accept(wrong));
+    }
+    set.accept(1);
+  }
+
+  @Test
+  public void theErrorOfANumberHasItsRange() {
+    assertEquals(
+        "TensorFlowService.timeouts.stopGraceSeconds is -1.0. It must be from 0 to 315,360,000. Set"
+            + " timeouts.stopGraceSeconds to such a value in the configuration.",
+        assertThrows(
+                IllegalArgumentException.class, () -> bean.getTimeouts().setStopGraceSeconds(-1))
+            .getMessage());
+  }
+
+  @Test
+  public void nothingIsNull() {
+    assertRejected("timeouts", () -> bean.setTimeouts(null));
+    assertRejected("tasks", () -> bean.setTasks(null));
+    assertRejected("jobs", () -> bean.setJobs(null));
+    assertRejected("rows", () -> bean.setRows(null));
+    assertRejected("storage", () -> bean.setStorage(null));
+    assertRejected("security", () -> bean.setSecurity(null));
+    assertRejected("jobs.taskQuotas", () -> bean.getJobs().setTaskQuotas(null));
+    assertRejected("tasks.environment", () -> bean.getTasks().setEnvironment((String[]) null));
+    assertRejected("tasks.environment", () -> bean.getTasks().setEnvironment("A", null));
+    assertRejected("security.tokens", () -> bean.getSecurity().setTokens(null));
+    assertRejected("security.access", () -> bean.getSecurity().setAccess(null));
   }
 
   @Test

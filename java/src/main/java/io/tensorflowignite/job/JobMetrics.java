@@ -22,8 +22,8 @@ import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.JobState;
+import io.tensorflowignite.v1.Progress;
 import io.tensorflowignite.v1.Task;
-import io.tensorflowignite.v1.TaskStatus;
 import io.tensorflowignite.v1.Throughput;
 import java.util.Collection;
 import java.util.Comparator;
@@ -116,11 +116,14 @@ public final class JobMetrics {
                 .filter(speed -> speed.getExamplesPerSecond() > 0)
                 .mapToDouble(Throughput::getInputWait)
                 .average());
-    each(metrics, Metric.JOB_MEMORY_BYTES, job -> sum(running(job), TaskStatus::getMemoryBytes));
+    each(
+        metrics,
+        Metric.JOB_MEMORY_BYTES,
+        job -> sum(running(job), task -> task.getStatus().getMemoryBytes()));
     each(
         metrics,
         Metric.JOB_SNAPSHOT_BYTES,
-        job -> sum(running(job), status -> status.getProgress().getSnapshotBytes()));
+        job -> sum(running(job), task -> task.getStatus().getProgress().getSnapshotBytes()));
   }
 
   private void each(NodeMetrics metrics, Metric metric, Function<Job, OptionalDouble> value) {
@@ -171,21 +174,19 @@ public final class JobMetrics {
     return job.getAttemptsCount() == 0 ? Attempt.getDefaultInstance() : JobMachine.attempt(job);
   }
 
-  private static List<TaskStatus> running(Job job) {
+  private static List<Task> running(Job job) {
     return newest(job).getTasksList().stream()
-        .map(Task::getStatus)
-        .filter(status -> status.getState() == TASK_STATE_RUNNING)
+        .filter(task -> task.getStatus().getState() == TASK_STATE_RUNNING)
         .collect(Collectors.toList());
   }
 
   /** Of the tasks that train. */
   private static List<Throughput> speeds(Job job) {
-    return newest(job).getTasksList().stream()
+    return running(job).stream()
         .filter(task -> task.getRole() != ROLE_EVALUATOR)
-        .map(Task::getStatus)
-        .filter(status -> status.getState() == TASK_STATE_RUNNING)
-        .filter(status -> status.getProgress().hasThroughput())
-        .map(status -> status.getProgress().getThroughput())
+        .map(task -> task.getStatus().getProgress())
+        .filter(Progress::hasThroughput)
+        .map(Progress::getThroughput)
         .collect(Collectors.toList());
   }
 

@@ -4,6 +4,7 @@ import io.prometheus.metrics.core.metrics.Counter;
 import io.prometheus.metrics.core.metrics.CounterWithCallback;
 import io.prometheus.metrics.core.metrics.GaugeWithCallback;
 import io.prometheus.metrics.core.metrics.Histogram;
+import io.prometheus.metrics.core.metrics.MetricWithFixedMetadata;
 import io.prometheus.metrics.expositionformats.OpenMetricsTextFormatWriter;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
@@ -30,11 +31,7 @@ public final class NodeMetrics {
   private final PrometheusRegistry registry = new PrometheusRegistry();
   private final OpenMetricsTextFormatWriter writer = new OpenMetricsTextFormatWriter(false, false);
   private final Counter requests =
-      Counter.builder()
-          .name(name(Metric.PREDICT_REQUESTS))
-          .help(Metric.PREDICT_REQUESTS.help)
-          .labelNames(labels(Metric.PREDICT_REQUESTS))
-          .register(registry);
+      described(Counter.builder(), Metric.PREDICT_REQUESTS).register(registry);
   private final Histogram seconds = histogram(Metric.PREDICT_SECONDS, SECONDS);
   private final Histogram batches = histogram(Metric.PREDICT_BATCH_ROWS, ROWS);
 
@@ -43,21 +40,18 @@ public final class NodeMetrics {
       new LinkedHashMap<>(MAX_VERSIONS, 0.75f, true);
 
   private Histogram histogram(Metric metric, double[] bounds) {
-    return Histogram.builder()
-        .name(name(metric))
-        .help(metric.help)
-        .labelNames(labels(metric))
+    return described(Histogram.builder(), metric)
         .classicOnly()
         .classicUpperBounds(bounds)
         .register(registry);
   }
 
-  private static String name(Metric metric) {
-    return Metric.PREFIX + metric.shortName;
-  }
-
-  private static String[] labels(Metric metric) {
-    return metric.labels.toArray(new String[0]);
+  private static <B extends MetricWithFixedMetadata.Builder<B, ?>> B described(
+      B builder, Metric metric) {
+    return builder
+        .name(Metric.PREFIX + metric.shortName)
+        .help(metric.help)
+        .labelNames(metric.labels.toArray(new String[0]));
   }
 
   /** Counts the answer to a request. */
@@ -103,17 +97,11 @@ public final class NodeMetrics {
    */
   public void observe(Metric metric, Consumer<Values> values) {
     if (metric.type == Metric.Type.COUNTER) {
-      CounterWithCallback.builder()
-          .name(name(metric))
-          .help(metric.help)
-          .labelNames(labels(metric))
+      described(CounterWithCallback.builder(), metric)
           .callback(found -> values.accept(found::call))
           .register(registry);
     } else {
-      GaugeWithCallback.builder()
-          .name(name(metric))
-          .help(metric.help)
-          .labelNames(labels(metric))
+      described(GaugeWithCallback.builder(), metric)
           .callback(found -> values.accept(found::call))
           .register(registry);
     }
