@@ -142,6 +142,28 @@ def test_the_configuration_without_authentication_says_nothing_else_about_securi
     assert [name for name in named if name.startswith("security.")] == ["security.allowUnauthenticated"]
 
 
+def test_an_image_loses_headers_and_symbols_and_keeps_data_whose_names_look_like_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "lib/python3.11/site-packages"
+    libraries = ["tensorflow/libtensorflow_cc.so.2", "pyarrow/lib.cpython-311.so"]
+    others = ["pyarrow/tests/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
+    removed = ["tensorflow/include/a.h", "pyarrow/include/b.h", "clang/native/libclang.so"]
+    for path in (*libraries, *others, *removed):
+        (packages / path).parent.mkdir(parents=True, exist_ok=True)
+        (packages / path).touch()
+    strip = tmp_path / "bin/strip"
+    strip.parent.mkdir()
+    strip.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$STRIPPED"\n')
+    strip.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{strip.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("STRIPPED", str(tmp_path / "stripped"))
+    subprocess.run(["sh", ROOT / "container/shrink.sh", tmp_path], check=True)
+    assert sorted((tmp_path / "stripped").read_text().split()) == sorted(["--strip-unneeded", *libraries])
+    assert all((packages / path).exists() for path in (*libraries, *others))
+    assert not any((packages / path).exists() for path in removed)
+
+
 def test_requirements_are_those_of_an_extra_with_all_that_they_need_and_their_hashes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
