@@ -129,7 +129,8 @@ class Services:
         """Starts a node, or runs another service until its end; returns what podman prints."""
         asked = self._services[service]
         options = [f"--name={self.container(service)}", f"--network={self._network}", f"--network-alias={service}"]
-        options += [f"--user={USER}", f"--read-only={str(asked['read_only']).lower()}", *LIMITS]
+        # podman would add the user to /etc/passwd.
+        options += [f"--user={USER}", "--passwd=false", f"--read-only={str(asked['read_only']).lower()}", *LIMITS]
         options += [f"--cap-drop={name}" for name in asked["cap_drop"]]
         options += [f"--security-opt={name.partition(':')[0]}" for name in asked["security_opt"]]
         options += [f"--env={name}={value}" for name, value in asked.get("environment", {}).items()]
