@@ -21,7 +21,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 .PHONY: help quickstart prepared test test-all test-six test-ignite-next quick quick-java \
   lint lint-python lint-java lint-proto unit unit-python unit-java integration integration-python integration-java gpu chaos soak scale fuzz \
   bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
-  jars proto diagram venv lock licences sbom release release-test docs format clean
+  jars proto diagram venv lock licences sbom release release-test image docs format clean
 
 help: ## List what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -220,6 +220,18 @@ $(RELEASE_INSTALLED): release/requirements.txt
 	$(PYTHON) -m venv $(RELEASE_VENV)
 	$(RELEASE_VENV)/bin/pip install --quiet --requirement $<
 	@touch $@
+
+# docker without its daemon cannot build; the others need the format of docker, which alone has a HEALTHCHECK.
+IMAGE := tensorflow-ignite:$(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
+image: ## Build the container image with docker, podman or buildah; BASE=IMAGE of Debian 12.
+	@for tool in docker podman buildah none; do if $$tool info >/dev/null 2>&1; then break; fi; done; \
+	case $$tool in \
+	  docker) tool='docker build' ;; \
+	  none) echo >&2 'No image can be built here: neither docker with its daemon, podman nor buildah runs. Install one' \
+	    '(Debian: apt-get install podman), then run make image again.'; exit 1 ;; \
+	  *) tool="$$tool build --format=docker" ;; \
+	esac; \
+	$$tool $(if $(BASE),--build-arg=BASE=$(BASE)) $(BUILD_OPTIONS) --tag=$(IMAGE) --file=Containerfile .
 
 # The tools of the site live in an environment of their own too.
 DOCS_VENV := build/docs/venv

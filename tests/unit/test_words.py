@@ -13,7 +13,7 @@ FILES = [
     *(path for kind in ("py", "c", "h") for path in PACKAGE.rglob(f"*.{kind}") if PACKAGE / "v1" not in path.parents),
     *(
         path
-        for folder in ("java", "proto", "examples", "benchmarks", "dependencies", "release", "gradle")
+        for folder in ("java", "proto", "examples", "benchmarks", "container", "dependencies", "release", "gradle")
         for kind in ("java", "proto", "py", "xml", "txt", "yaml", "ipynb", "gradle")
         for path in (ROOT / folder).rglob(f"*.{kind}")
     ),

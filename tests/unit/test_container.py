@@ -1,0 +1,200 @@
+"""The image and its cluster of three nodes are what they promise to be, as far as their files say it.
+
+`tests/integration/test_image.py` builds and runs them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from tensorflow_ignite.cli.app import app
+from tensorflow_ignite.node.host import STOP_TIMEOUT
+
+tomllib = pytest.importorskip("tomllib")
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The instructions of the Containerfile in their order: name and arguments."""
+    text = re.sub(r"(?m)^\s*#.*\n", "", (ROOT / "Containerfile").read_text()).replace("\\\n", " ")
+    return [
+        (name, " ".join(rest.split())) for name, _, rest in (line.partition(" ") for line in text.splitlines()) if name
+    ]
+
+
+def last(name: str) -> str:
+    """The arguments of the instruction that holds in the image."""
+    return [arguments for found, arguments in instructions() if found == name][-1]
+
+
+def parsed(arguments: list[str]) -> tuple[str, dict[str, Any]]:
+    """A command of tensorflow-ignite, and its options by name, as the program itself reads them."""
+    program: Any = typer.main.get_command(app)
+    command = program.commands[arguments[0]]
+    return arguments[0], dict(command.make_context(arguments[0], arguments[1:]).params)
+
+
+def compose() -> dict[str, Any]:
+    """The compose file; PyYAML carries out its anchors."""
+    content: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+    return content
+
+
+def test_a_container_is_a_user_without_rights_and_its_first_process_passes_signals_on() -> None:
+    assert re.fullmatch(r"[1-9]\d*:0", last("USER"))
+    init, separator, program = json.loads(last("ENTRYPOINT"))
+    assert (init, separator) == ("/usr/bin/tini", "--")
+    assert any(re.search(r"apt-get install [^&]*\btini\b", run) for name, run in instructions() if name == "RUN")
+    assert program in PROJECT["scripts"]
+    assert last("STOPSIGNAL") == "SIGTERM"
+
+
+def test_what_a_container_runs_by_default_and_for_its_health_are_commands_of_ours() -> None:
+    assert parsed(json.loads(last("CMD")))[0] == "node"
+    options, _, check = last("HEALTHCHECK").partition(" CMD ")
+    assert {option.partition("=")[0] for option in options.split()} == {
+        *("--interval", "--timeout", "--start-period", "--retries")
+    }
+    program, *arguments = json.loads(check)
+    assert program in PROJECT["scripts"]
+    assert parsed(arguments)[0] == "nodes"
+
+
+def test_only_volumes_are_written() -> None:
+    volumes = json.loads(last("VOLUME"))
+    home = re.search(r"\bHOME=(\S+)", last("ENV"))
+    assert home is not None
+    assert home[1] == last("WORKDIR")
+    assert set(volumes) == {home[1], "/tmp"}
+
+
+def test_packages_are_those_that_are_pinned_and_nothing_is_downloaded_otherwise() -> None:
+    names = {name for name, _ in instructions()}
+    assert "ADD" not in names
+    runs = [arguments for name, arguments in instructions() if name == "RUN"]
+    steps = [step.strip() for run in runs for step in run.split("&&")]
+    assert not [step for step in steps if re.search(r"https?://|\b(?:curl|wget|git)\b", step)]
+    installs = [step for step in steps if "pip install" in step]
+    assert len(installs) == 3
+    for step in installs:
+        assert "--no-deps" in step
+        assert "--require-hashes" in step or step.endswith(" .")
+
+
+def test_every_file_that_is_copied_exists_and_belongs_to_what_is_sent_to_the_builder() -> None:
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    copied = [
+        arguments.split()[:-1] for name, arguments in instructions() if name == "COPY" and "--from" not in arguments
+    ]
+    assert len(copied) == 3
+    for source in (source for sources in copied for source in sources if source != "."):
+        assert (ROOT / source).is_file(), source
+        assert any(fnmatch(source, pattern) or source.startswith(f"{pattern}/") for pattern in allowed), source
+    assert not [name for name in allowed if not (ROOT / name).exists()]
+    needed = {PROJECT["readme"], *PROJECT["license-files"], "setup.py", "build_backend.py", "build.gradle"}
+    assert needed <= set(allowed)
+
+
+def test_three_nodes_find_each_other_and_only_this_machine_reaches_them() -> None:
+    services = compose()["services"]
+    nodes = {name: service for name, service in services.items() if name.startswith("node-")}
+    assert len(nodes) == 3
+    for service in services.values():
+        assert service["image"] == f"tensorflow-ignite:{PROJECT['version']}"
+        assert (ROOT / service["build"]["dockerfile"]).is_file()
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+        assert int(service["stop_grace_period"].removesuffix("s")) > STOP_TIMEOUT
+    for service in nodes.values():
+        command, options = parsed(service["command"])
+        assert command == "node"
+        assert options["discovery"].split(",") == [f"{name}:47500" for name in nodes]
+        assert image_file(options["config"]).is_file()
+    assert services["digits"]["depends_on"] == {name: {"condition": "service_healthy"} for name in nodes}
+    assert image_file(services["digits"]["entrypoint"][1]).is_file()
+
+
+def image_file(path: str) -> Path:
+    """The file of the repository that the image has at a path in /etc/tensorflow-ignite."""
+    sources = {Path(source).name: ROOT / source for source in last("COPY").split()[:-1]}
+    assert path.startswith(last("COPY").split()[-1])
+    return sources[Path(path).name]
+
+
+def test_the_configuration_without_authentication_says_nothing_else_about_security() -> None:
+    tree = ElementTree.parse(ROOT / "container/trusted-network.xml")
+    named = [each.attrib["name"] for each in tree.iter("{http://www.springframework.org/schema/beans}property")]
+    assert [name for name in named if name.startswith("security.")] == ["security.allowUnauthenticated"]
+
+
+def test_an_image_loses_headers_and_symbols_and_keeps_data_whose_names_look_like_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "lib/python3.11/site-packages"
+    libraries = ["tensorflow/libtensorflow_cc.so.2", "pyarrow/lib.cpython-311.so"]
+    others = ["pyarrow/tests/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
+    removed = ["tensorflow/include/a.h", "pyarrow/include/b.h", "clang/native/libclang.so"]
+    for path in (*libraries, *others, *removed):
+        (packages / path).parent.mkdir(parents=True, exist_ok=True)
+        (packages / path).touch()
+    strip = tmp_path / "bin/strip"
+    strip.parent.mkdir()
+    strip.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$STRIPPED"\n')
+    strip.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{strip.parent}:/usr/bin:/bin")
+    monkeypatch.setenv("STRIPPED", str(tmp_path / "stripped"))
+    subprocess.run(["sh", ROOT / "container/shrink.sh", tmp_path], check=True)
+    assert sorted((tmp_path / "stripped").read_text().split()) == sorted(["--strip-unneeded", *libraries])
+    assert all((packages / path).exists() for path in (*libraries, *others))
+    assert not any((packages / path).exists() for path in removed)
+
+
+def test_requirements_are_those_of_an_extra_with_all_that_they_need_and_their_hashes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, version, needs in (
+        *(("one", "1.0", "two_b>=1"), ("one", "2.0", "two_b>=1"), ("two_b", "1.0", ""), ("two_b", "2.0", "")),
+        *(("unused", "1.0", ""), ("setuptools", "99.0", ""), ("pyignite", "1.0", "")),
+    ):
+        wheel(tmp_path, name, version, needs)
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\ndependencies = ["one>=1", "pyignite"]\n[project.optional-dependencies]\ncpu = []\n'
+    )
+    pins = ["one==1.0", "pyignite==1.0", "setuptools==99.0", "two-b==1.0", "unused==1.0"]
+    (tmp_path / "constraints.txt").write_text(
+        "# made\n" + "".join(f"{pin} \\\n    --hash=sha256:{number:064}\n" for number, pin in enumerate(pins))
+    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    subprocess.run([sys.executable, ROOT / "container/requirements.py", "cpu"], cwd=tmp_path, check=True)
+    lines = (tmp_path / "wheels.txt").read_text().splitlines()
+    assert [line.strip(" \\") for line in lines[::2]] == ["one==1.0", "setuptools==99.0", "two-b==1.0"]
+    assert lines[1].endswith(f":{0:064}")
+    assert (tmp_path / "built.txt").read_text().startswith("pyignite==1.0 ")
+
+
+def wheel(folder: Path, name: str, version: str, needs: str) -> None:
+    """Writes a wheel without modules."""
+    information = f"{name}-{version}.dist-info"
+    required = f"Requires-Dist: {needs}\n" if needs else ""
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        archive.writestr(
+            f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
+        )
+        archive.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr(f"{information}/RECORD", "")
