@@ -89,6 +89,7 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
+        _require_values(data)
         try:
             reader = pa.RecordBatchReader.from_stream(data)
         except (pa.ArrowException, ValueError) as error:
@@ -112,6 +113,17 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
         f"lists), a pandas.DataFrame, pyarrow tables, readers and datasets, a tf.data.Dataset, a datasets.Dataset, a "
         f"cursor of a database, paths of files, or an iterable of batches of these. Give one of them"
     )
+
+
+def _require_values(data: Any) -> None:
+    """Refuses a polars frame with Python objects, of which polars gives the addresses."""
+    schema = getattr(data, "schema", None) if is_of(type(data), "polars") else None
+    column = next((name for name, kind in (schema or {}).items() if str(kind) == "Object"), None)
+    if column is not None:
+        raise errors.UnsupportedTypeError(
+            f"column {column!r} has Python objects. A cache stores values of a type of Arrow. Convert the column "
+            "first, for example to text"
+        )
 
 
 def _is_path(data: Any) -> bool:
