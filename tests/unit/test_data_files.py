@@ -420,6 +420,36 @@ def test_results_that_are_arrow_stay_arrow() -> None:
     assert read(AdbcCursor())[0] == {"id": [1, 2]}
 
 
+class _Rows:
+    """As a datasets.Dataset."""
+
+    __module__ = "datasets.arrow_dataset"
+
+    def __init__(self, kind: str | None, columns: list[str]) -> None:
+        self.format = {"type": kind, "columns": columns}
+
+    def with_format(self, kind: str, columns: list[str]) -> _Rows:
+        return _Rows(kind, columns)
+
+    def iter(self, rows: int) -> Any:
+        assert self.format["type"] == "arrow"
+        yield pa.table({"a": [1, 2], "b": [3, 4]}).select(self.format["columns"])
+
+
+class _Splits(dict[str, _Rows]):
+    """As a datasets.DatasetDict."""
+
+    __module__ = "datasets.dataset_dict"
+
+
+def test_datasets_of_hugging_face_keep_their_columns_and_are_refused_where_they_give_other_values() -> None:
+    assert read(_Rows("numpy", ["b"]))[0] == {"b": [3, 4]}
+    with pytest.raises(errors.UnsupportedTypeError, match=r"with a transform .* cannot be loaded"):
+        read(_Rows("custom", ["a", "b"]))
+    with pytest.raises(errors.UnsupportedTypeError, match=r"several datasets: train, test\..*data\['train'\]"):
+        read(_Splits(train=_Rows(None, ["a"]), test=_Rows(None, ["a"])))
+
+
 def test_objects_in_a_frame_of_polars_are_refused() -> None:
     """Polars would give their addresses in memory."""
     polars = pytest.importorskip("polars")
