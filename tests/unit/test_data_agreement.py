@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from tensorflow_ignite.data import agreement
+from tensorflow_ignite.data.epoch_source import DatasetState
+from tensorflow_ignite.data.request import Request
+from tensorflow_ignite.errors import CacheEmptyError
+from tensorflow_ignite.task import Task, WorkerAssignment
 
 
 class Cluster:
@@ -71,3 +76,18 @@ def test_a_worker_without_which_the_epoch_began_is_not_awaited(
     assert further(cluster, is_alone=True) == [3, 0]
     assert cluster.seconds == 0
     assert not caplog.text
+
+
+@pytest.mark.parametrize(("uneven", "rows"), [("repeat", 7), ("drop", 0), ("pad", 7)])
+def test_a_worker_that_has_used_all_of_its_rows_before_a_restart_is_no_worker_without_rows(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, uneven: Any, rows: int
+) -> None:
+    """At the end of an epoch some workers repeat rows, or leave some out."""
+    cluster.other_at = 0
+    workers = tuple(WorkerAssignment(number, "", (number,), 40) for number in range(2))
+    monkeypatch.setattr(agreement.task, "current", lambda: Task(in_job=True, assignment=workers))
+    request = Request("c", (), False, "assigned", None, 0, uneven=uneven, agreement="name")
+    assert DatasetState().agree(request, 3, True, 0, cluster.sleep).rows == rows
+    if uneven != "pad":
+        with pytest.raises(CacheEmptyError, match=r"worker 0 has no row of cache 'c'"):
+            DatasetState().agree(request, 4, False, 0, cluster.sleep)

@@ -333,7 +333,9 @@ def test_json_is_read_with_an_object_in_a_line_or_as_a_list(tmp_path: Path, name
 
 
 def test_json_that_is_damaged_is_refused_by_file(tmp_path: Path) -> None:
-    for text in ('{"a": 1}\n{"a": \n', "[1, 2]", '[{"a": 1}'):
+    # Python's json would take the last one of two fields, and infinity for a large number.
+    twice, large = ('[{"a": 1, "a": 2}]', '{"a": 1, "a": 2}'), ('[{"a": 1e400}]', '{"a": 1e400}')
+    for text in ('{"a": 1}\n{"a": \n', "[1, 2]", '[{"a": 1}', *twice, *large):
         with pytest.raises(errors.InvalidRequestError, match=r"a.json cannot be read as json"):
             read(write(tmp_path, "a.json", text))
 
@@ -416,6 +418,43 @@ class AdbcCursor:
 
 def test_results_that_are_arrow_stay_arrow() -> None:
     assert read(AdbcCursor())[0] == {"id": [1, 2]}
+
+
+class _Rows:
+    """As a datasets.Dataset."""
+
+    __module__ = "datasets.arrow_dataset"
+
+    def __init__(self, kind: str | None, columns: list[str]) -> None:
+        self.format = {"type": kind, "columns": columns}
+
+    def with_format(self, kind: str, columns: list[str]) -> _Rows:
+        return _Rows(kind, columns)
+
+    def iter(self, rows: int) -> Any:
+        assert self.format["type"] == "arrow"
+        yield pa.table({"a": [1, 2], "b": [3, 4]}).select(self.format["columns"])
+
+
+class _Splits(dict[str, _Rows]):
+    """As a datasets.DatasetDict."""
+
+    __module__ = "datasets.dataset_dict"
+
+
+def test_datasets_of_hugging_face_keep_their_columns_and_are_refused_where_they_give_other_values() -> None:
+    assert read(_Rows("numpy", ["b"]))[0] == {"b": [3, 4]}
+    with pytest.raises(errors.UnsupportedTypeError, match=r"with a transform .* cannot be loaded"):
+        read(_Rows("custom", ["a", "b"]))
+    with pytest.raises(errors.UnsupportedTypeError, match=r"several datasets: train, test\..*data\['train'\]"):
+        read(_Splits(train=_Rows(None, ["a"]), test=_Rows(None, ["a"])))
+
+
+def test_objects_in_a_frame_of_polars_are_refused() -> None:
+    """Polars would give their addresses in memory."""
+    polars = pytest.importorskip("polars")
+    with pytest.raises(errors.UnsupportedTypeError, match="column 'x' has Python objects"):
+        read(polars.DataFrame({"id": [1], "x": polars.Series([object()], dtype=polars.Object)}))
 
 
 def test_categories_of_polars_and_large_integers_are_loaded_if_they_fit() -> None:

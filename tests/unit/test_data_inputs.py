@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import uuid
 from collections.abc import Iterator
@@ -242,6 +243,29 @@ def test_a_source_is_closed_when_its_reader_stops_early() -> None:
     next(opened.batches)
     opened.batches.close()  # type: ignore[attr-defined]
     assert closed == [True]
+
+
+DAY, NOON = datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2, 12)
+ZONED = NOON.replace(tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+
+
+@pytest.mark.parametrize("is_object", [False, True], ids=["list", "objects"])
+@pytest.mark.parametrize(
+    ("values", "kinds"),
+    [
+        ([DAY, NOON], "date, datetime"),
+        ([None, NOON, ZONED], "datetime, datetime with a zone"),
+        ([ZONED.timetz()], "time with a zone"),
+    ],
+)
+def test_dates_and_times_are_never_cut_to_days_nor_moved_by_a_zone(
+    values: list[Any], kinds: str, is_object: bool
+) -> None:
+    with pytest.raises(errors.UnsupportedTypeError, match=f"column 'a' has values of the types {kinds}"):
+        open_input({"a": np.array(values, object) if is_object else values})
+    alike = [value for value in values if value is not None][:1] * 2
+    if kinds != "time with a zone":
+        assert next(open_input({"a": [None, *alike]}).batches)["a"].to_pylist() == [None, *alike]
 
 
 @pytest.mark.parametrize(

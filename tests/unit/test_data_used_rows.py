@@ -21,7 +21,7 @@ from tensorflow_ignite.data.epochs.emission import Emission
 from tensorflow_ignite.data.epochs.epoch import Epoch, Resumption, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
-from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, PAD, WRAP, EpochLength
+from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, NOT_COUNTED, PAD, WRAP, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.snapshots import Snapshots
 from tensorflow_ignite.data.epochs.tensor_schema import columns_of
 from tensorflow_ignite.data.epochs.unit_rows import with_later_rows
@@ -129,13 +129,14 @@ class Worker:
         *,
         length: EpochLength = NOT_COUNTED,
         caches: bool = True,
+        start: EpochStart = BEGIN,
     ) -> list[int]:
         """The rows of an epoch; those that only fill it are -1."""
         self.window = window
         target = SnapshotTarget(self.snapshots, "d", lambda: 1 << 40) if caches else None
         known = self.snapshots.get("d")
         base = known.epoch if known and window is not None else -1
-        order = RowOrder(number, 5, window, base)
+        order = RowOrder(number, 5, window, base, start)
         epoch = Epoch(self._streams, COLUMNS, length, order, "c", target, known, zeros=SCHEMA)
         epoch = replace(epoch, resumption=resumption, begin=self._begin, end=self._end)
         if length is not NOT_COUNTED:
@@ -279,6 +280,19 @@ def test_workers_extend_an_epoch_by_rows_that_were_put_after_they_had_counted(
     assert ended == [(max(30, most), counts[number] + later[number]) for number in range(3)]
     # All have exchanged the same numbers of times, up to a time at which none had further rows.
     assert exchanged.is_complete
+
+
+@pytest.mark.parametrize("is_mixed", [False, True], ids=["cache", "condition"])
+@pytest.mark.parametrize("begin", [1, 50, 131, 299])
+def test_an_epoch_that_begins_with_the_rows_that_the_last_one_left_out_goes_on(begin: int, is_mixed: bool) -> None:
+    rows = rows_of(0, 300)
+    worker = Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed)
+    worker.read(0, None)
+    whole = worker.read(1, None, start=EpochStart(begin))
+    assert sorted(whole) == list(range(300))
+    for taken in (1, 20, 100, 260, 299, 300):
+        rest = Worker(rows, range(PARTITIONS)).read(1, None, Resumption(taken, 0, (worker.used(taken),)))
+        assert sorted(whole[:taken] + rest) == list(range(300))
 
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)

@@ -12,6 +12,7 @@ import pytest
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState
 from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 
@@ -126,3 +127,25 @@ def test_after_a_finished_training_its_dataset_goes_on_with_the_next_epoch(
     assert readers.epochs(getattr(rows, INPUT)[0]) == following
     training(rows).end([None])
     assert readers.epochs(getattr(rows, INPUT)[0]) == following
+
+
+def test_a_worker_whose_position_is_not_known_makes_the_epoch_begin_again(rows: Any) -> None:
+    """Its rows would come twice otherwise, without a word."""
+    within = replace(POSITION, selection=getattr(rows, INPUT)[0].selection, rows=30)
+    assert training(rows, is_continuous=False).resume([[within], [within]]) == 0
+    assert training(rows, is_continuous=False).resume([[within], None]) is None
+
+
+def test_at_the_end_of_an_epoch_all_workers_go_on_with_the_next_one_although_some_have_not_read_ahead(
+    rows: Any,
+) -> None:
+    request = getattr(rows, INPUT)[0]
+    used = (UsedRows(frozenset({Unit(3)})),)
+    ended = replace(POSITION, selection=request.selection, rows=100, used=used)
+    begun = replace(POSITION, selection=request.selection, epoch=1)
+    for workers in ([[ended], [begun]], [[begun], [ended]]):
+        assert training(rows, is_continuous=False).resume(workers) == 0
+        assert readers.epochs(request) == 1
+        position = readers.position(request, 1, 0)
+        assert position is not None
+        assert (position.rows, position.used) == (0, ())

@@ -152,12 +152,15 @@ class DatasetState:
         if not warned:
             _log.warning("%s", text)
 
-    def agree(self, request: Request, epoch: int, own: int, sleep: Callable[[float], None]) -> EpochLength:
+    def agree(
+        self, request: Request, epoch: int, continues: bool, own: int, sleep: Callable[[float], None]
+    ) -> EpochLength:
         """The length of an epoch on which all workers of the job agree; asks once for each epoch.
 
         Args:
             request: The dataset.
             epoch: The number of the epoch.
+            continues: Whether earlier processes have used rows of it.
             own: Rows of this worker; -1: they are counted now.
             sleep: Waits some seconds.
         """
@@ -169,7 +172,8 @@ class DatasetState:
                 own = counted(request, here, assignment.partitions)
             last = self._counts or [worker.rows for worker in here.assignment]
             self._counts, self._is_alone = agreement.agree(request.agreement, epoch, own, last, sleep)
-            length = agreed_length(request.uneven, self._counts, here.assignment.index(assignment), request.cache)
+            index = here.assignment.index(assignment)
+            length = agreed_length(request.uneven, self._counts, index, request.cache, continues=continues)
             self._agreed, self._extensions = (epoch, replace(length, own=own)), []
         return self._agreed[1]
 
@@ -227,6 +231,7 @@ class EpochSource:
     def epoch(self, cached: snapshots.Snapshots) -> Epoch:
         """The epoch; its batches are cached if the request says so."""
         request, order = self._request, self._order
+        resumption = self._begun.resumption if self._begun else None
         limit = functools.partial(_limit, request.memory)
         return Epoch(
             self._streams,
@@ -240,14 +245,16 @@ class EpochSource:
             pa.ipc.read_schema(pa.py_buffer(base64.b64decode(request.zeros))) if request.zeros else None,
             _be_silent if request.counts_by_reading and request.weighted else self._state.warn,
             self._changes if request.snapshot == REFRESH else None,
-            functools.partial(self._state.agree, request, order.epoch) if request.agreement else None,
+            functools.partial(self._state.agree, request, order.epoch, resumption is not None)
+            if request.agreement
+            else None,
             functools.partial(self._state.extend, request, order.epoch)
             if request.agreement and request.uneven != "drop"
             else None,
             self._set_own,
             self._end,
             counts_by_reading=request.counts_by_reading,
-            resumption=self._begun.resumption if self._begun else None,
+            resumption=resumption,
             begin=self._begin,
             set_window=self._state.set_window,
         )

@@ -24,7 +24,12 @@ def resume(request: Request, workers: Sequence[InputPosition | None]) -> None:
     known = [position for position in workers if position is not None]
     for position in known:
         _check(request, position)
-    readers.resume(request, _own(workers) or known[0].of_other_worker(), known)
+    # At the end of an epoch, a worker that has read ahead may already stand at the beginning of the next one. All
+    # workers have used the same number of rows, so the others have finished the epoch, too.
+    last = max(known, key=lambda position: position.epoch)
+    known = [position for position in known if position.epoch == last.epoch]
+    own = _own(workers)
+    readers.resume(request, own if own and own.epoch == last.epoch else last.of_other_worker(), known)
 
 
 def is_read_as_before(request: Request, workers: Sequence[InputPosition | None]) -> bool:

@@ -162,15 +162,15 @@ class TrainingInput:
             do_all: Whether something is true on all workers; they call it together.
 
         Returns:
-            The number of elements of that iterator that the caller must leave out; None: nothing is known of the
-            position, and the iterator begins an epoch.
+            The number of elements of that iterator that the caller must leave out; None: the position of a worker is
+            not known, and the iterator begins an epoch.
 
         Raises:
             InvalidRequestError: A position within an epoch belongs to another cache, or to other rows.
         """
         count = len(self._sources)
         known = [positions for positions in workers if positions is not None]
-        if not count or not known or any(len(positions) != count for positions in known):
+        if not count or not known or len(known) < len(workers) or any(len(each) != count for each in known):
             return None
         of_sources = [[None if each is None else each[number] for each in workers] for number in range(count)]
         left_out = max(position.elements for positions in known for position in positions)

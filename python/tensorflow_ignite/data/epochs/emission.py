@@ -41,14 +41,22 @@ class Run:
     identities: Array
 
 
-def runs(batch: RowBatch) -> list[Run]:
-    """The runs of an identified batch."""
+def runs(batch: RowBatch, divided: dict[frozenset[int], int] | None = None) -> list[Run]:
+    """The runs of an identified batch.
+
+    Args:
+        batch: The batch.
+        divided: Of each stream, the partition whose rows it may bring in two parts, with other partitions between them;
+            a stream that is not there brings such a partition first. None: no stream does.
+    """
     identities = batch.identities
     assert identities is not None
-    return [
-        Run((batch.partitions, partition) if batch.is_mixed else batch.partitions, partition, identities[begin:end, 0])
-        for partition, begin, end in runs_of(batch)
-    ]
+    found = []
+    for partition, begin, end in runs_of(batch):
+        is_divided = divided is not None and divided.setdefault(batch.partitions, partition) == partition
+        stream = (batch.partitions, partition) if batch.is_mixed or is_divided else batch.partitions
+        found.append(Run(stream, partition, identities[begin:end, 0]))
+    return found
 
 
 @dataclass

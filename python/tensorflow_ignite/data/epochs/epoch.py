@@ -448,6 +448,8 @@ class _EpochPass:
         return self._shuffled(number, iter(shuffling.order(batches, order.seed, order.epoch, _BATCHES)))
 
     def _plain(self, number: int) -> Batches:
+        # In a rotated order, the partition with which a stream begins may come again at the end.
+        divided: dict[frozenset[int], int] | None = {} if self._epoch.order.start.rows else None
         with closing(self._cached_or_read(self._epoch.order.epoch)) as batches:
             for batch in batches:
                 self._arrived += batch.rows
@@ -458,9 +460,7 @@ class _EpochPass:
                     used = self._resumption.find(batch.identities)
                     batch = batch.take(np.flatnonzero(~used)) if used.any() else batch
                 if batch.rows:
-                    # In a rotated order the rows of a partition do not lie together.
-                    if not self._epoch.order.start.rows:
-                        self._emission.add_batch(batch.rows, emission.runs(batch))
+                    self._emission.add_batch(batch.rows, emission.runs(batch, divided))
                     yield batch
 
     def _shuffled(self, number: int, batches: Iterator[RowBatch]) -> Batches:

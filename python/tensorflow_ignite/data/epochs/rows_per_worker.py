@@ -81,7 +81,9 @@ class EpochStart(NamedTuple):
 BEGIN = EpochStart()
 
 
-def agreed_length(uneven: Uneven, counts: Sequence[int], index: int, cache: str) -> EpochLength:
+def agreed_length(
+    uneven: Uneven, counts: Sequence[int], index: int, cache: str, *, continues: bool = False
+) -> EpochLength:
     """The length of an epoch of worker ``index`` of a job whose workers must take equal steps.
 
     Args:
@@ -89,11 +91,14 @@ def agreed_length(uneven: Uneven, counts: Sequence[int], index: int, cache: str)
         counts: Number of rows of each worker.
         index: Index of the worker.
         cache: Name of the cache, for error texts.
+        continues: Whether the epoch continues, and rows are counted that it has not used: a worker that has used all
+            of its rows repeats used ones.
 
     Raises:
         CacheEmptyError: If a worker has no row where it needs one.
     """
-    check_counts(uneven, counts, cache)
+    if not continues:
+        check_counts(uneven, counts, cache)
     rows = min(counts) if uneven == "drop" else max(counts)
     return EpochLength(counts[index], rows, PAD if uneven == "pad" else WRAP)
 

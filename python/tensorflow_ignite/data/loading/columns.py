@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -133,7 +134,28 @@ def to_arrow(name: str, values: Any, from_pandas: bool = False) -> pa.Array:
             f"column {name!r} mixes values of several types: {error}. A column holds values of one type. Convert the "
             f"values to one type first"
         ) from error
+    if pa.types.is_temporal(array.type):
+        _require_alike_times(name, values)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _require_alike_times(name: str, values: Any) -> None:
+    """Refuses Python's dates and times that Arrow would cut to days, or move by the offset of their zone."""
+    is_object = str(getattr(values, "dtype", "")) == "object"
+    entries = values if isinstance(values, list) else values.tolist() if is_object else []
+    # pandas' missing time is not equal to itself.
+    times = [entry for entry in entries if isinstance(entry, (datetime.date, datetime.time)) and entry == entry]
+    kinds = {
+        ("datetime" if isinstance(entry, datetime.datetime) else type(entry).__name__)
+        + (" with a zone" if getattr(entry, "tzinfo", None) else "")
+        for entry in times
+    }
+    if len(kinds) > 1 or "time with a zone" in kinds:
+        raise errors.UnsupportedTypeError(
+            f"column {name!r} has values of the types {', '.join(sorted(kinds))}. A column holds dates, or times, or "
+            "datetimes of which all have a zone or none has one; a time alone has no zone. Convert the values to one "
+            "type first"
+        )
 
 
 def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:

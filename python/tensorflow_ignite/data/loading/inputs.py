@@ -85,10 +85,16 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
         return Input(data.schema, None, _arrow_batches(data))
     if tensor_batches.is_dataset(data):
         return _of_batches(tensor_batches.batches(data, casting.names, BATCH_BYTES, batched), casting)
+    if is_of(type(data), "datasets") and isinstance(data, Mapping):
+        raise errors.UnsupportedTypeError(
+            f"a {type(data).__name__} has several datasets: {', '.join(map(str, data))}. A cache has the rows of one. "
+            f"Load them one after the other, such as data[{next(iter(data), 'train')!r}]"
+        )
     table = _table(data)
     if table is not None:
         return table
     if hasattr(data, "__arrow_c_stream__"):
+        _require_values(data)
         try:
             reader = pa.RecordBatchReader.from_stream(data)
         except (pa.ArrowException, ValueError) as error:
@@ -102,9 +108,8 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
         if reader is not None:
             return _open(reader, casting, batched, csv)
         return _of_batches(cursors.batches(data, casting.names), casting)
-    # A datasets.Dataset or IterableDataset.
     if is_of(type(data), "datasets") and hasattr(data, "with_format"):
-        return _of_batches(data.with_format("arrow").iter(BATCH_ROWS), casting)
+        return _of_batches(_of_hugging_face(data).iter(BATCH_ROWS), casting)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
         return _of_batches(data, casting)
     raise errors.UnsupportedTypeError(
@@ -112,6 +117,28 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
         f"lists), a pandas.DataFrame, pyarrow tables, readers and datasets, a tf.data.Dataset, a datasets.Dataset, a "
         f"cursor of a database, paths of files, or an iterable of batches of these. Give one of them"
     )
+
+
+def _of_hugging_face(data: Any) -> Any:
+    """A datasets.Dataset or IterableDataset that gives Arrow, with the columns that its format has."""
+    form = getattr(data, "format", None) or {}
+    if form.get("type") == "custom":
+        raise errors.UnsupportedTypeError(
+            "a dataset with a transform of set_transform() or with_transform() cannot be loaded: it gives other "
+            "values than it stores. Store them with data.map(...), or remove the transform with data.with_format(None)"
+        )
+    return data.with_format("arrow", columns=form["columns"]) if "columns" in form else data.with_format("arrow")
+
+
+def _require_values(data: Any) -> None:
+    """Refuses a polars frame with Python objects, of which polars gives the addresses."""
+    schema = getattr(data, "schema", None) if is_of(type(data), "polars") else None
+    column = next((name for name, kind in (schema or {}).items() if str(kind) == "Object"), None)
+    if column is not None:
+        raise errors.UnsupportedTypeError(
+            f"column {column!r} has Python objects. A cache stores values of a type of Arrow. Convert the column "
+            "first, for example to text"
+        )
 
 
 def _is_path(data: Any) -> bool:

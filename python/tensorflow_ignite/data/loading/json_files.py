@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -126,7 +127,7 @@ def _of_list(path: str, text: bytes, schema: pa.Schema, *, is_whole: bool) -> pa
             "have one object in a line, which are read in pieces. Write it so, for example with "
             "DataFrame.to_json(path, orient='records', lines=True)"
         )
-    rows = json.loads(text.removeprefix(_MARK))
+    rows = json.loads(text.removeprefix(_MARK), object_pairs_hook=_object, parse_float=_float)
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("its list has entries that are no objects")
     names = [*dict.fromkeys([*(schema.names if is_whole else ()), *(name for row in rows for name in row)])]
@@ -138,6 +139,21 @@ def _of_list(path: str, text: bytes, schema: pa.Schema, *, is_whole: bool) -> pa
     types = {field.name: field.type for field in schema}
     columns = [pa.array([row.get(name) for row in rows], types.get(name)) for name in names]
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(fields)
+    if len(found) < len(fields):
+        twice = next(name for name, number in collections.Counter(name for name, _ in fields).items() if number > 1)
+        raise ValueError(f"an object has two fields {twice!r}")
+    return found
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text} is too large for a floating-point number of 64 bits")
+    return number
 
 
 def _line(source: Source, path: str, reason: str, names: Sequence[str]) -> str:
