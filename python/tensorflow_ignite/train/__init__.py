@@ -15,12 +15,14 @@ from tensorflow_ignite.train.evaluation import checkpoints, evaluate
 from tensorflow_ignite.train.exporting import export
 from tensorflow_ignite.train.progress import busy, report
 from tensorflow_ignite.train.rounds import rounds
+from tensorflow_ignite.train.tracking.tracker import Tracker, end_run, tracker
 from tensorflow_ignite.train.training_round import Round
 
 __all__ = [
     "CheckpointCallback",
     "Context",
     "Round",
+    "Tracker",
     "TrainCheckpoint",
     "WorkerAssignment",
     "adapt",
@@ -28,11 +30,13 @@ __all__ = [
     "checkpoint",
     "checkpoints",
     "context",
+    "end_run",
     "evaluate",
     "export",
     "report",
     "rounds",
     "strategy",
+    "tracker",
 ]
 
 # After the imports above: functions have the names of some modules of this package.

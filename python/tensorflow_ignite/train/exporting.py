@@ -12,6 +12,7 @@ from tensorflow_ignite import task
 from tensorflow_ignite.errors import InvalidRequestError, ModelUnusableError
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.context import context
+from tensorflow_ignite.train.tracking.tracker import note_model
 
 if TYPE_CHECKING:
     from tensorflow_ignite.models.version import ModelVersion
@@ -67,8 +68,11 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
         else:
             _export_module(model, target, signatures)
         if not is_task:
-            return models.add(name, target)
+            version = models.add(name, target)
+            note_model(name, str(version.number))
+            return version
         models.export(name, target, here.job_id, here.attempt)
+        note_model(name, f"the version of job {here.job_id}")
         return None
 
 

@@ -15,6 +15,7 @@ from tensorflow_ignite.models.registry import Models
 from tensorflow_ignite.models.version import KERAS_FILE, ModelReference, ModelVersion, check_name
 from tensorflow_ignite.spec import Publication
 from tensorflow_ignite.train import keras3
+from tensorflow_ignite.train.tracking.tracker import note_model
 
 Better = Literal["lower", "higher"]
 Measure = Callable[[Any], SupportsFloat]
@@ -66,6 +67,7 @@ def publish(model: Any, name: str, models: Models, measure: Measure, better: Bet
             except errors.StoredFileExistsError:
                 # Another job has published the same model meanwhile: that version is compared, too.
                 continue
+            note_model(name, str(number))
             return Publication(name, measured, earlier, earlier_measured, number)
 
 

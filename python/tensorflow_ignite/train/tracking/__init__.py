@@ -1,0 +1,1 @@
+"""One run of a tracker, MLflow or Weights & Biases, for each job: over all its attempts."""
