@@ -5,6 +5,7 @@ import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.node.NodeRuntime;
 import io.tensorflowignite.predict.NodePredictions;
 import io.tensorflowignite.settings.ClusterSettings;
+import java.util.List;
 import java.util.Map;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
@@ -35,7 +36,7 @@ import org.apache.ignite.services.ServiceContext;
  * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService
-    implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels {
+    implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels, TensorFlowJobs {
   /** The name under which the service is deployed. */
   public static final String NAME = "tensorflow-ignite";
 
@@ -183,6 +184,46 @@ public final class TensorFlowService
       String model, String signature, String cache, Object[] keys, long timeoutMillis) {
     return runtime.predict(
         predictions -> predictions.predictRowsHere(model, signature, cache, keys, timeoutMillis));
+  }
+
+  @Override
+  public String submit(Map<String, ?> files, Map<String, ?> options) {
+    return runtime.jobs(plain -> plain.submit(files, options));
+  }
+
+  @Override
+  public String submit(Map<String, ?> files, Map<String, ?> options, String requestId) {
+    return runtime.jobs(plain -> plain.submit(files, options, requestId));
+  }
+
+  @Override
+  public Map<String, Object> describe(String job) {
+    return runtime.jobs(plain -> plain.describe(job));
+  }
+
+  @Override
+  public List<Map<String, Object>> list(int limit) {
+    return runtime.jobs(plain -> plain.list(limit));
+  }
+
+  @Override
+  public String state(String job) {
+    return runtime.jobs(plain -> plain.state(job));
+  }
+
+  @Override
+  public String stop(String job) {
+    return stop(job, false, false);
+  }
+
+  @Override
+  public String stop(String job, boolean save, boolean force) {
+    return runtime.jobs(plain -> plain.stop(job, save, force));
+  }
+
+  @Override
+  public Map<String, Object> output(String job, String task, String position) {
+    return runtime.jobs(plain -> plain.output(job, task, position, MAX_OUTPUT_BYTES));
   }
 
   @Override

@@ -9,6 +9,7 @@ import io.tensorflowignite.Full;
 import io.tensorflowignite.LoopbackNodes;
 import io.tensorflowignite.NodeService;
 import io.tensorflowignite.ServiceSettings;
+import io.tensorflowignite.TensorFlowJobs;
 import io.tensorflowignite.TensorFlowModels;
 import io.tensorflowignite.TensorFlowService;
 import java.io.IOException;
@@ -35,13 +36,13 @@ import org.junit.function.ThrowingRunnable;
 import org.junit.rules.TemporaryFolder;
 
 /**
- * Callers of the Ignite service that predicts: they are known only if Ignite knows them.
+ * Callers of the Ignite service for models and jobs: they are known only if Ignite knows them.
  *
  * <p>Promise (security): A query predicts in the name of its caller, and for an unknown one only
  * what everyone may.
  *
- * <p>Promise (security): An Ignite service predicts only for callers whom Ignite knows, where
- * callers must authenticate.
+ * <p>Promise (security): An Ignite service answers only callers whom Ignite knows, where callers
+ * must authenticate.
  */
 @Category(Full.class)
 public class ItModelCallers {
@@ -69,6 +70,17 @@ public class ItModelCallers {
             "digits");
     assertTrue(text, text.contains("Predictions by Ignite's services and SQL are off"));
     assertTrue(text, text.contains("[code=PERMISSION_DENIED]"));
+    TensorFlowJobs jobs =
+        node.services().serviceProxy(TensorFlowService.NAME, TensorFlowJobs.class, false);
+    for (ThrowingRunnable call :
+        List.<ThrowingRunnable>of(
+            () -> jobs.list(1),
+            () -> jobs.describe("none"),
+            () -> jobs.submit(Map.of("a.py", ""), Map.of("cache", "rows")))) {
+      String off = failure(call);
+      assertTrue(off, off.contains("Calls for jobs by Ignite's services are off"));
+      assertTrue(off, off.contains("[code=PERMISSION_DENIED]"));
+    }
     String bySql =
         failure(
             () ->
@@ -87,12 +99,25 @@ public class ItModelCallers {
       admin.query(new SqlFieldsQuery("CREATE USER \"bob\" WITH PASSWORD 'bobs'")).getAll();
       String text = fails(models(admin), "trips");
       assertTrue(text, text.contains("The model trips is not deployed"));
+      String submit =
+          failure(
+              () ->
+                  admin
+                      .services()
+                      .serviceProxy(TensorFlowService.NAME, TensorFlowJobs.class)
+                      .submit(Map.of("a.py", ""), Map.of("cache", "none")));
+      assertTrue(submit, submit.contains("There is no cache 'none'"));
       admin.query(new SqlFieldsQuery("CREATE TABLE Rows (id INT PRIMARY KEY, a INT)")).getAll();
       admin.query(new SqlFieldsQuery("INSERT INTO Rows VALUES (1, 1)")).getAll();
     }
     try (IgniteClient bob = connect("bob", "bobs")) {
       String allowed = fails(models(bob), "digits");
       assertTrue(allowed, allowed.contains("The model digits is not deployed"));
+      TensorFlowJobs jobs =
+          bob.services().serviceProxy(TensorFlowService.NAME, TensorFlowJobs.class);
+      String submit = failure(() -> jobs.submit(Map.of("a.py", ""), Map.of("cache", "Rows")));
+      assertTrue(submit, submit.contains("'bob' lacks the permission submit"));
+      assertTrue(jobs.list(1).isEmpty());
       String denied = fails(models(bob), "trips");
       assertTrue(denied, denied.contains("'bob' lacks the permission predict, trips"));
       String unnamed = failure(() -> rows(bob, "SELECT TF_PREDICT('digits', id) FROM Rows"));

@@ -1,5 +1,6 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
 
 import com.google.common.net.HostAndPort;
@@ -53,6 +54,7 @@ import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.metrics.IgniteExport;
 import io.tensorflowignite.metrics.NodeMetrics;
+import io.tensorflowignite.plain.PlainJobs;
 import io.tensorflowignite.predict.ModelRunner;
 import io.tensorflowignite.predict.PlainPredictions;
 import io.tensorflowignite.predict.Predictor;
@@ -143,6 +145,7 @@ public final class NodeRuntime implements AutoCloseable {
   private volatile NodeRunner runner;
   private volatile ModelRunner models;
   private volatile PlainPredictions predictions;
+  private volatile PlainJobs plainJobs;
   private volatile List<String> peers = List.of();
   private volatile ContactRounds rounds;
   private LossDetector detector;
@@ -238,6 +241,27 @@ public final class NodeRuntime implements AutoCloseable {
     } catch (TensorFlowIgniteException e) {
       throw new TensorFlowIgniteException(e.code(), e.description());
     }
+  }
+
+  /**
+   * Answers a call for jobs by a client of Ignite.
+   *
+   * @throws TensorFlowIgniteException the text ends with the name of its code
+   */
+  public <R> R jobs(Function<PlainJobs, R> call) {
+    PlainJobs started = plainJobs;
+    if (started == null) {
+      TensorFlowIgniteException error =
+          new TensorFlowIgniteException(
+              ERROR_CODE_CLUSTER_NOT_ACTIVE,
+              "The node "
+                  + MessageText.shortId(nodeId)
+                  + " does not serve yet, or could not start. Jobs are served by nodes with a"
+                  + " running service in an active cluster. Call another node; see:"
+                  + " tensorflow-ignite nodes");
+      throw new TensorFlowIgniteException(error.code(), error.description());
+    }
+    return call.apply(started);
   }
 
   @Override
@@ -364,9 +388,9 @@ public final class NodeRuntime implements AutoCloseable {
                 loops));
     Predictor predictor = opened(new Predictor(ignite, serviceName, models));
     ServedReferences references = new ServedReferences(storage);
-    predictions =
-        new PlainPredictions(
-            ignite, predictor, guard, new ServiceCallers(ignite, policy, users), references::of);
+    ServiceCallers callers = new ServiceCallers(ignite, policy, users);
+    predictions = new PlainPredictions(ignite, predictor, guard, callers, references::of);
+    plainJobs = opened(new PlainJobs(api, callers, log));
     if (settings.sqlFunctions) {
       opened(SqlPredictions.open(ignite, nodes, predictions));
     }

@@ -37,7 +37,19 @@ public final class ServiceCallers {
    *     callers must authenticate.
    */
   public void authorize(Runnable checks) {
-    Context.current().withValue(Caller.KEY, caller()).run(checks);
+    context("Predictions by Ignite's services and SQL", "Call Predict").run(checks);
+  }
+
+  /**
+   * A context in which {@code Guard} knows the caller of the present method, also on other threads.
+   *
+   * @param calls the calls, for the error
+   * @param instead what an unknown caller does over gRPC
+   * @throws TensorFlowIgniteException PERMISSION_DENIED: the caller is not known although callers
+   *     must authenticate.
+   */
+  public Context context(String calls, String instead) {
+    return Context.current().withValue(Caller.KEY, caller(calls, instead));
   }
 
   /**
@@ -92,7 +104,7 @@ public final class ServiceCallers {
     }
   }
 
-  private Caller caller() {
+  private Caller caller(String calls, String instead) {
     if (!policy.requiresAuthentication()) {
       return Caller.of(Principal.ANYONE);
     }
@@ -103,9 +115,11 @@ public final class ServiceCallers {
             () ->
                 new TensorFlowIgniteException(
                     ERROR_CODE_PERMISSION_DENIED,
-                    "Predictions by Ignite's services and SQL are off: callers of this cluster must"
-                        + " authenticate, and Ignite does not know the callers of its services."
-                        + " They are known with Ignite's authentication or a security plugin only."
-                        + " Call Predict over gRPC with a token, or configure one of them."));
+                    calls
+                        + " are off: callers of this cluster must authenticate, and Ignite does not"
+                        + " know the callers of its services. They are known with Ignite's"
+                        + " authentication or a security plugin only. "
+                        + instead
+                        + " over gRPC with a token, or configure one of them."));
   }
 }
