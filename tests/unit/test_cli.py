@@ -229,11 +229,12 @@ def test_node_passes_every_option_on(cli, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorflow_ignite.node", module)
     code, _, _ = cli(
         *("node", "--config", "n.xml", "--name", "a", "--port", "0", "--jvm-arg=-Xmx2g", "--jvm-arg=-ea", "--json"),
-        *("--start-timeout", "300"),
+        *("--start-timeout", "300", "--activate-at", "3"),
     )
     assert code == 5
     assert given == {
         "start_timeout": 300.0,
+        "activate_at": 3,
         "config": "n.xml",
         "name": "a",
         "host": None,

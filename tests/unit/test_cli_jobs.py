@@ -4,6 +4,7 @@ import json
 import re
 import signal
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
 
 import pytest
 from node_api_server import NodeApiServer, running_job
@@ -11,6 +12,8 @@ from program import LIMIT, error_of, on_terminal, start
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import groups
+from tensorflow_ignite.cli import drain
+from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.net import server_warnings
 from tensorflow_ignite.spec import JobSpec
 from tensorflow_ignite.v1 import job_pb2
@@ -572,6 +575,25 @@ def test_a_node_is_drained_until_that_is_undone(cli, node) -> None:
     node.state.nodes[0].availability = job_pb2.NODE_AVAILABILITY_STOPPING
     assert "node bbbbbbbb gets no tasks: it is being stopped" in cli("nodes")[1]
     assert json.loads(cli("drain", "n2", "--json")[1])["availability"] == "drained"
+
+
+def test_a_drained_node_is_waited_for_until_it_is_empty_or_the_time_is_over(monkeypatch) -> None:
+    here = SimpleNamespace(id="n", tasks=2)
+    processes = [SimpleNamespace(node_id="n"), SimpleNamespace(node_id="other")]
+    models = SimpleNamespace(deployments=lambda: [SimpleNamespace(processes=processes)])
+    client = SimpleNamespace(nodes=lambda: [here, SimpleNamespace(id="other", tasks=5)], models=models)
+
+    def sleep(_seconds: float) -> None:
+        if here.tasks:
+            here.tasks -= 1
+        else:
+            del processes[0]
+
+    monkeypatch.setattr(drain.time, "sleep", sleep)
+    with pytest.raises(CommandLineError, match=r"still has 2 tasks and 1 model processes after 0 s \(--wait\)"):
+        drain._await_empty(client, "n", 0)
+    drain._await_empty(client, "n", LIMIT)
+    assert (here.tasks, len(processes)) == (0, 1)
 
 
 def test_a_quorum_is_accepted_once(cli, node) -> None:

@@ -33,6 +33,10 @@ def node(
         str | None,
         option("--work-directory", "PATH", "Where the node keeps its files; ignite/work here when left out."),
     ] = None,
+    activate_at: Annotated[
+        int,
+        option("--activate-at", "N", "Activate a cluster with data on disk when it has N nodes; 0: never.", min=0),
+    ] = 0,
     jvm_arg: Annotated[
         list[str] | None, option("--jvm-arg", "ARG", "For the JVM, as --jvm-arg=-Xmx4g; repeatable.")
     ] = None,
@@ -68,6 +72,7 @@ def node(
         python=python,
         work_directory=work_directory,
         json_output=json_output,
+        activate_at=activate_at,
         jvm_args=list(jvm_arg or []),
         start_timeout=start_timeout,
     )

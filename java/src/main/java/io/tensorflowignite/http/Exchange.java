@@ -14,6 +14,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -110,6 +111,12 @@ final class Exchange implements ServingApi.Memory {
         () -> isOver() ? Futures.immediateFailedFuture(new CancellationException()) : call.get(),
         this::finish,
         error -> finish(failure(error)));
+  }
+
+  /** Answers with a result that is made elsewhere, also while the executor is full. */
+  void await(CompletableFuture<HttpAnswer> result) {
+    isWorking = true;
+    result.thenAccept(answer -> context.runOnContext(none -> finish(answer)));
   }
 
   /** Runs a call on the executor, and its callback on the context of the request. */

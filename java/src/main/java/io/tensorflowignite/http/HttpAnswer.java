@@ -5,7 +5,7 @@ import io.tensorflowignite.serving.json.AnswerJson;
 
 /** The answer to one request. */
 final class HttpAnswer {
-  private static final String JSON = "application/json";
+  static final String JSON = "application/json";
 
   /** Of a client that has closed its connection; not in the standard. */
   private static final int CLIENT_CLOSED_REQUEST = 499;

@@ -3,8 +3,6 @@ package io.tensorflowignite.http;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
-import io.grpc.BindableService;
-import io.grpc.ServerInterceptor;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.ssl.SslContext;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -22,7 +20,6 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -63,12 +60,15 @@ public final class HttpApi implements AutoCloseable {
   private final Vertx vertx;
   private final int port;
   private final InProcessApi services;
+  private final HealthApi health;
   private final ExecutorService executor;
 
-  private HttpApi(Vertx vertx, int port, InProcessApi services, ExecutorService executor) {
+  private HttpApi(
+      Vertx vertx, int port, InProcessApi services, HealthApi health, ExecutorService executor) {
     this.vertx = vertx;
     this.port = port;
     this.services = services;
+    this.health = health;
     this.executor = executor;
   }
 
@@ -77,8 +77,8 @@ public final class HttpApi implements AutoCloseable {
    *
    * @param tls the context of encrypted connections; empty: connections are not encrypted
    * @param clientCertificates whether clients need a certificate
-   * @param interceptors the interceptors of every call, in the order of their calls
-   * @param services answer the calls
+   * @param services answer the calls; closed with the port
+   * @param health answers without authentication
    */
   public static HttpApi start(
       String host,
@@ -87,13 +87,13 @@ public final class HttpApi implements AutoCloseable {
       Optional<SslContext> tls,
       boolean clientCertificates,
       BodyMemory bodies,
-      List<ServerInterceptor> interceptors,
-      List<? extends BindableService> services,
+      InProcessApi services,
+      NodeHealth health,
       IgniteLogger log) {
     Vertx vertx = vertx();
     ExecutorService executor = threads();
-    InProcessApi calls = InProcessApi.start(log, interceptors, services);
-    Requests requests = new Requests(vertx, bodies, calls.channel(), executor, log);
+    HealthApi checks = new HealthApi(vertx, health, log);
+    Requests requests = new Requests(vertx, bodies, services.channel(), checks, executor, log);
     HttpServerOptions options =
         new HttpServerOptions()
             .setAcceptBacklog(BACKLOG)
@@ -113,10 +113,11 @@ public final class HttpApi implements AutoCloseable {
                 .setSslEngineOptions(new NodeSslOptions(context)));
     try {
       int port = listen(vertx, options, requests, host, firstPort, lastPort);
-      return new HttpApi(vertx, port, calls, executor);
+      return new HttpApi(vertx, port, services, checks, executor);
     } catch (RuntimeException e) {
       vertx.close();
-      calls.close();
+      services.close();
+      checks.close();
       executor.shutdownNow();
       throw e;
     }
@@ -204,6 +205,7 @@ public final class HttpApi implements AutoCloseable {
   @Override
   public void close() {
     services.close();
+    health.close();
     executor.shutdownNow();
     try {
       vertx

@@ -32,14 +32,22 @@ final class Requests implements Handler<HttpServerRequest> {
   private final Vertx vertx;
   private final BodyMemory bodies;
   private final Channel services;
+  private final HealthApi health;
   private final ServingApi serving;
   private final Executor executor;
   private final RateLimitedLog log;
 
-  Requests(Vertx vertx, BodyMemory bodies, Channel services, Executor executor, IgniteLogger log) {
+  Requests(
+      Vertx vertx,
+      BodyMemory bodies,
+      Channel services,
+      HealthApi health,
+      Executor executor,
+      IgniteLogger log) {
     this.vertx = vertx;
     this.bodies = bodies;
     this.services = services;
+    this.health = health;
     this.serving = new ServingApi(services, executor);
     this.executor = executor;
     this.log = new RateLimitedLog(log);
@@ -60,7 +68,18 @@ final class Requests implements Handler<HttpServerRequest> {
       discard(request, exchange, HttpAnswer.error(400, "Malformed request: " + request.uri()));
       return;
     }
-    boolean isMetrics = request.path().equals("/metrics") && request.method().name().equals("GET");
+    boolean isGet = request.method().name().equals("GET");
+    if (isGet && request.path().equals(HealthApi.LIVE)) {
+      discard(request, exchange, health.live());
+      return;
+    }
+    if (isGet && request.path().equals(HealthApi.READY)) {
+      request.exceptionHandler(exchange::drop);
+      request.endHandler(end -> exchange.received());
+      exchange.await(health.ready());
+      return;
+    }
+    boolean isMetrics = isGet && request.path().equals("/metrics");
     Optional<ServingPath> path = ServingPath.parse(request.method().name(), request.path());
     if (!isMetrics && !path.isPresent()) {
       boolean isApi = request.path().startsWith("/v1/");

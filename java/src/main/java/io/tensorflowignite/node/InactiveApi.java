@@ -9,8 +9,13 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.http.BodyMemory;
+import io.tensorflowignite.http.HealthCheck;
+import io.tensorflowignite.http.HttpApi;
+import io.tensorflowignite.http.NodeHealth;
 import io.tensorflowignite.ignite.LocalNode;
 import io.tensorflowignite.rpc.ErrorStatuses;
+import io.tensorflowignite.rpc.InProcessApi;
 import io.tensorflowignite.rpc.RejectingServer;
 import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.settings.ClusterSettings;
@@ -23,15 +28,18 @@ import org.apache.ignite.IgniteLogger;
 
 /**
  * The node API of a node whose cluster is not active: Ignite deploys no services there. It answers
- * every call with the reason, on the port that the node API has later.
+ * every call with the reason, on the ports that the node API and HTTP have later. The node is live,
+ * and not ready.
  */
 public final class InactiveApi {
+  private static final long HTTP_BODY_BYTES = 1 << 20;
   private static final String KEY = "tensorflow-ignite-inactive-api";
 
   private final Ignite ignite;
   private final IgniteLogger log;
   private NodeTls tls;
   private RejectingServer server;
+  private HttpApi http;
   private String since = "";
   private boolean named;
   private String host;
@@ -72,6 +80,19 @@ public final class InactiveApi {
       server =
           RejectingServer.start(
               local.host, local.ports.first, local.ports.last, tls.context(), this::status);
+      if (local.httpPorts.isAny()) {
+        http =
+            HttpApi.start(
+                local.host,
+                local.httpPorts.first,
+                local.httpPorts.last,
+                tls.httpContext(),
+                settings.tls.clientCertificates,
+                new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
+                InProcessApi.rejecting(this::status),
+                new Inactive(),
+                log);
+      }
       log.warning(error(true).getMessage() + " [address=" + address() + "]");
     } catch (IOException | RuntimeException e) {
       log.warning("The node cannot answer while its cluster is not active", e);
@@ -85,6 +106,10 @@ public final class InactiveApi {
   }
 
   public synchronized void close() {
+    if (http != null) {
+      http.close();
+      http = null;
+    }
     if (server != null) {
       server.close();
       server = null;
@@ -98,6 +123,18 @@ public final class InactiveApi {
         log.warning("The certificates of the node could not be closed", e);
       }
       tls = null;
+    }
+  }
+
+  private final class Inactive implements NodeHealth {
+    @Override
+    public List<HealthCheck> live() {
+      return NodeChecks.live(ignite);
+    }
+
+    @Override
+    public List<HealthCheck> ready() {
+      return List.of(HealthCheck.of("cluster", false, error(false).getMessage()));
     }
   }
 

@@ -61,6 +61,7 @@ import io.tensorflowignite.predict.Predictor;
 import io.tensorflowignite.predict.sql.SqlPredictions;
 import io.tensorflowignite.region.MemoryReserve;
 import io.tensorflowignite.rpc.ApiServer;
+import io.tensorflowignite.rpc.InProcessApi;
 import io.tensorflowignite.rpc.WarningInterceptor;
 import io.tensorflowignite.security.Authentication;
 import io.tensorflowignite.security.Guard;
@@ -550,8 +551,9 @@ public final class NodeRuntime implements AutoCloseable {
                 tls.httpContext(),
                 settings.tls.clientCertificates,
                 new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
-                List.of(new ForwardedCertificates(), authentication),
-                services,
+                InProcessApi.start(
+                    log, List.of(new ForwardedCertificates(), authentication), services),
+                new NodeChecks(ignite, nodes, models),
                 log));
     String address = HostAndPort.fromParts(host, http.port()).toString();
     log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");

@@ -37,6 +37,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.Semaphore;
@@ -225,6 +226,23 @@ public final class ModelRunner implements AutoCloseable {
     return states.all();
   }
 
+  /**
+   * The number of models whose current version this node is to serve, and does not serve yet;
+   * empty: this node does not know all models yet.
+   */
+  public OptionalLong coldModels() {
+    if (!nodes.isWhole() || !deployments.isWhole()) {
+      return OptionalLong.empty();
+    }
+    List<String> able = able();
+    return OptionalLong.of(
+        deployments.all().stream()
+            .filter(row -> row.getCurrent() != 0)
+            .filter(row -> Replicas.of(row.getName(), able, row.getReplicas()).contains(nodeId))
+            .filter(row -> served(key(row, row.getCurrent())).filter(ServedModel::serves).isEmpty())
+            .count());
+  }
+
   private void run() {
     loop.run(ERROR_PAUSE, this::pass);
   }
@@ -244,8 +262,7 @@ public final class ModelRunner implements AutoCloseable {
   private void follow() throws InterruptedException {
     List<Node> live =
         nodes.live().stream().filter(Node::getServesModels).collect(Collectors.toList());
-    List<String> able =
-        live.stream().filter(ModelRunner::canServe).map(Node::getId).collect(Collectors.toList());
+    List<String> able = able();
     Map<String, List<ModelStatus>> known = states.all();
     List<ModelDeployment> rows = deployments.all();
     Map<ModelKey, ModelDeployment> desired = new HashMap<>();
@@ -456,8 +473,17 @@ public final class ModelRunner implements AutoCloseable {
     states.close();
   }
 
+  /** The ids of the nodes on which models can be served. */
+  private List<String> able() {
+    return nodes.live().stream()
+        .filter(ModelRunner::canServe)
+        .map(Node::getId)
+        .collect(Collectors.toList());
+  }
+
   private static boolean canServe(Node node) {
-    return node.getAvailability() == NODE_AVAILABILITY_UNSPECIFIED
+    return node.getServesModels()
+        && node.getAvailability() == NODE_AVAILABILITY_UNSPECIFIED
         && node.getAgent().getError().isEmpty()
         && !node.getAgent().getTensorflowVersion().isEmpty();
   }

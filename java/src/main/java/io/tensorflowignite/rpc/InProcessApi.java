@@ -6,6 +6,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
+import io.grpc.Status;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.tensorflowignite.base.RateLimitedLog;
@@ -13,6 +14,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -38,16 +40,31 @@ public final class InProcessApi implements AutoCloseable {
       IgniteLogger log,
       List<ServerInterceptor> interceptors,
       List<? extends BindableService> services) {
-    String name = InProcessServerBuilder.generateName();
     List<ServerInterceptor> all = new ArrayList<>(List.of(errors(log)));
     all.addAll(interceptors);
-    InProcessServerBuilder builder = InProcessServerBuilder.forName(name).directExecutor();
+    String name = InProcessServerBuilder.generateName();
+    InProcessServerBuilder builder = InProcessServerBuilder.forName(name);
     for (BindableService service : services) {
       builder.addService(ServerInterceptors.interceptForward(service, all));
     }
+    return start(name, builder);
+  }
+
+  /**
+   * Rejects every call, for a node that cannot serve yet.
+   *
+   * @param reason called for each call
+   */
+  public static InProcessApi rejecting(Supplier<Status> reason) {
+    String name = InProcessServerBuilder.generateName();
+    return start(
+        name, InProcessServerBuilder.forName(name).fallbackHandlerRegistry(new Rejection(reason)));
+  }
+
+  private static InProcessApi start(String name, InProcessServerBuilder builder) {
     try {
       return new InProcessApi(
-          builder.build().start(),
+          builder.directExecutor().build().start(),
           InProcessChannelBuilder.forName(name)
               .directExecutor()
               .maxInboundMessageSize(Integer.MAX_VALUE)

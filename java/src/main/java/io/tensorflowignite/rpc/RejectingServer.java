@@ -1,15 +1,10 @@
 package io.tensorflowignite.rpc;
 
-import io.grpc.HandlerRegistry;
-import io.grpc.MethodDescriptor;
 import io.grpc.Server;
-import io.grpc.ServerMethodDefinition;
 import io.grpc.Status;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.handler.ssl.SslContext;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -67,37 +62,6 @@ public final class RejectingServer implements AutoCloseable {
       server.awaitTermination(HANDSHAKE_S, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    }
-  }
-
-  /** Knows every method, and reads no request. */
-  private static final class Rejection extends HandlerRegistry {
-    private final Supplier<Status> reason;
-
-    Rejection(Supplier<Status> reason) {
-      this.reason = reason;
-    }
-
-    @Override
-    public ServerMethodDefinition<?, ?> lookupMethod(String method, String authority) {
-      return ServerMethodDefinition.create(
-          MethodDescriptor.newBuilder(new Unread(), new Unread())
-              .setType(MethodDescriptor.MethodType.UNKNOWN)
-              .setFullMethodName(method)
-              .build(),
-          (call, headers) -> ErrorStatuses.reject(call, reason.get()));
-    }
-  }
-
-  private static final class Unread implements MethodDescriptor.Marshaller<byte[]> {
-    @Override
-    public InputStream stream(byte[] value) {
-      return new ByteArrayInputStream(value);
-    }
-
-    @Override
-    public byte[] parse(InputStream stream) {
-      return new byte[0];
     }
   }
 }

@@ -18,6 +18,7 @@ import io.grpc.stub.StreamObserver;
 import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.tensorflowignite.Full;
+import io.tensorflowignite.rpc.InProcessApi;
 import io.tensorflowignite.serving.v1.Class;
 import io.tensorflowignite.serving.v1.ClassificationRequest;
 import io.tensorflowignite.serving.v1.ClassificationResponse;
@@ -60,6 +61,9 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
@@ -86,6 +90,7 @@ public class HttpApiTest {
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final BodyMemory bodies = new BodyMemory(BODY_BYTES, 16L * 10 * BODY_BYTES);
+  private final Health health = new Health();
   private HttpApi http;
 
   @Before
@@ -98,8 +103,11 @@ public class HttpApiTest {
             Optional.empty(),
             false,
             bodies,
-            List.of(new Callers()),
-            List.of(new Predictions(), new Statuses(), new Metrics()),
+            InProcessApi.start(
+                new NullLogger(),
+                List.of(new Callers()),
+                List.of(new Predictions(), new Statuses(), new Metrics())),
+            health,
             new NullLogger());
   }
 
@@ -171,6 +179,48 @@ public class HttpApiTest {
     assertEquals("requests_total 7.0\n# EOF\n", metrics.body());
     assertTrue(
         metrics.headers().firstValue("Content-Type").get().startsWith("application/openmetrics"));
+  }
+
+  @Test(timeout = 60_000)
+  public void callersWithoutCredentialsGetEachCheckOfTheHealthWithItsReason() throws Exception {
+    assertEquals(200, get("/health/live").statusCode());
+    assertJson(
+        "{'ok': true, 'checks': [{'name': 'ignite', 'ok': true, 'reason': 'it runs'}]}",
+        "/health/live");
+    assertEquals(200, get("/health/ready").statusCode());
+    health.isOk = false;
+    assertEquals(503, get("/health/live").statusCode());
+    HttpResponse<String> ready = get("/health/ready");
+    while (ready.statusCode() == 200) {
+      // An answer holds for a short time.
+      ready = get("/health/ready");
+    }
+    assertEquals(503, ready.statusCode());
+    assertEquals("application/json", ready.headers().firstValue("Content-Type").get());
+    assertTrue(ready.body(), ready.body().contains("\"reason\":\"it is drained\""));
+    assertEquals(404, post("/health/ready", "").statusCode());
+  }
+
+  @Test
+  @Category(Full.class)
+  public void checksThatDoNotEndAreNotReadyAndHoldOneThread() throws Exception {
+    health.blocked.lock();
+    try {
+      List<CompletableFuture<HttpResponse<String>>> waiting = new ArrayList<>();
+      for (int i = 0; i < 500; i++) {
+        waiting.add(
+            client.sendAsync(
+                request("/health/ready").build(), HttpResponse.BodyHandlers.ofString()));
+      }
+      for (CompletableFuture<HttpResponse<String>> answer : waiting) {
+        assertEquals(503, answer.get().statusCode());
+        assertTrue(answer.get().body(), answer.get().body().contains("have not ended after 5 s"));
+      }
+      assertEquals(200, get("/health/live").statusCode());
+      assertTrue("calls: " + health.calls, health.calls.get() <= 2);
+    } finally {
+      health.blocked.unlock();
+    }
   }
 
   private void assertJson(String expected, String path) throws Exception {
@@ -585,6 +635,25 @@ public class HttpApiTest {
                       .setState(ModelVersionStatus.State.AVAILABLE))
               .build());
       observer.onCompleted();
+    }
+  }
+
+  private static final class Health implements NodeHealth {
+    final Lock blocked = new ReentrantLock();
+    final AtomicInteger calls = new AtomicInteger();
+    volatile boolean isOk = true;
+
+    @Override
+    public List<HealthCheck> live() {
+      return List.of(HealthCheck.of("ignite", isOk, isOk ? "it runs" : "it has failed"));
+    }
+
+    @Override
+    public List<HealthCheck> ready() {
+      calls.incrementAndGet();
+      blocked.lock();
+      blocked.unlock();
+      return List.of(HealthCheck.of("use", isOk, isOk ? "it is in use" : "it is drained"));
     }
   }
 

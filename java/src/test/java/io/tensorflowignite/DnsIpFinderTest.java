@@ -1,0 +1,29 @@
+package io.tensorflowignite;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.net.InetSocketAddress;
+import java.util.List;
+import org.apache.ignite.spi.IgniteSpiException;
+import org.junit.Test;
+
+/** Names that a machine has, and names of others. */
+public class DnsIpFinderTest {
+  /** An address for documents, which no machine has. */
+  private static final String OTHER = "192.0.2.7:47500";
+
+  @Test
+  public void aNodeWaitsUntilTheNameHasItsOwnAddress() {
+    DnsIpFinder finder = new DnsIpFinder();
+    finder.setAddresses(List.of(OTHER));
+    IgniteSpiException refused =
+        assertThrows(IgniteSpiException.class, finder::getRegisteredAddresses);
+    assertTrue(refused.getMessage(), refused.getMessage().contains("192.0.2.7:47500"));
+
+    finder.setAddresses(List.of("localhost:47500", OTHER));
+    assertTrue(finder.getRegisteredAddresses().contains(new InetSocketAddress("127.0.0.1", 47500)));
+    assertEquals("of others too", 2, finder.getRegisteredAddresses().size());
+  }
+}
