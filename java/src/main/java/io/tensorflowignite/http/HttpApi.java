@@ -31,6 +31,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -43,6 +44,9 @@ public final class HttpApi implements AutoCloseable {
 
   /** They convert JSON, and begin calls; none waits for a model. */
   private static final int THREADS = 8;
+
+  /** The calls of the page, which may wait for caches; predictions do not wait for them. */
+  private static final int PAGE_THREADS = 4;
 
   private static final int THREAD_IDLE_S = 10;
   static final int MAX_WAITING = 2_000;
@@ -63,13 +67,13 @@ public final class HttpApi implements AutoCloseable {
   private final Vertx vertx;
   private final int port;
   private final InProcessApi services;
-  private final ExecutorService executor;
+  private final List<ExecutorService> executors;
 
-  private HttpApi(Vertx vertx, int port, InProcessApi services, ExecutorService executor) {
+  private HttpApi(Vertx vertx, int port, InProcessApi services, List<ExecutorService> executors) {
     this.vertx = vertx;
     this.port = port;
     this.services = services;
-    this.executor = executor;
+    this.executors = executors;
   }
 
   /**
@@ -79,6 +83,7 @@ public final class HttpApi implements AutoCloseable {
    * @param clientCertificates whether clients need a certificate
    * @param interceptors the interceptors of every call, in the order of their calls
    * @param services answer the calls
+   * @param hosts names by which a browser may call this node
    */
   public static HttpApi start(
       String host,
@@ -89,11 +94,16 @@ public final class HttpApi implements AutoCloseable {
       BodyMemory bodies,
       List<ServerInterceptor> interceptors,
       List<? extends BindableService> services,
+      Predicate<String> hosts,
       IgniteLogger log) {
     Vertx vertx = vertx();
-    ExecutorService executor = threads();
+    ExecutorService executor = threads("tensorflow-ignite-http-%d", THREADS);
+    ExecutorService pageExecutor = threads("tensorflow-ignite-page-%d", PAGE_THREADS);
+    List<ExecutorService> executors = List.of(executor, pageExecutor);
     InProcessApi calls = InProcessApi.start(log, interceptors, services);
-    Requests requests = new Requests(vertx, bodies, calls.channel(), executor, log);
+    Requests requests =
+        new Requests(
+            vertx, bodies, calls.channel(), executor, pageExecutor, new BrowserRule(hosts), log);
     HttpServerOptions options =
         new HttpServerOptions()
             .setAcceptBacklog(BACKLOG)
@@ -113,11 +123,11 @@ public final class HttpApi implements AutoCloseable {
                 .setSslEngineOptions(new NodeSslOptions(context)));
     try {
       int port = listen(vertx, options, requests, host, firstPort, lastPort);
-      return new HttpApi(vertx, port, calls, executor);
+      return new HttpApi(vertx, port, calls, executors);
     } catch (RuntimeException e) {
       vertx.close();
       calls.close();
-      executor.shutdownNow();
+      executors.forEach(ExecutorService::shutdownNow);
       throw e;
     }
   }
@@ -142,18 +152,15 @@ public final class HttpApi implements AutoCloseable {
     }
   }
 
-  private static ExecutorService threads() {
+  private static ExecutorService threads(String name, int number) {
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
+            number,
+            number,
             THREAD_IDLE_S,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(MAX_WAITING),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-http-%d")
-                .setDaemon(true)
-                .build());
+            new ThreadFactoryBuilder().setNameFormat(name).setDaemon(true).build());
     executor.allowCoreThreadTimeOut(true);
     return executor;
   }
@@ -204,7 +211,7 @@ public final class HttpApi implements AutoCloseable {
   @Override
   public void close() {
     services.close();
-    executor.shutdownNow();
+    executors.forEach(ExecutorService::shutdownNow);
     try {
       vertx
           .close()

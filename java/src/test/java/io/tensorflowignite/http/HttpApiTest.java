@@ -100,6 +100,7 @@ public class HttpApiTest {
             bodies,
             List.of(new Callers()),
             List.of(new Predictions(), new Statuses(), new Metrics()),
+            name -> false,
             new NullLogger());
   }
 
