@@ -17,6 +17,7 @@ export function showOutput(root, id, signal) {
   let job = null;
   let requested = null;
   let controller = new AbortController();
+  signal.addEventListener("abort", () => controller.abort());
   let frame = 0;
   let fresh = [];
 
@@ -76,7 +77,7 @@ export function showOutput(root, id, signal) {
   const restart = () => {
     controller.abort();
     controller = new AbortController();
-    const own = AbortSignal.any ? AbortSignal.any([signal, controller.signal]) : controller.signal;
+    const own = controller.signal;
     repeat(own, 2, () => read(own), (error) => error && (status.textContent = error.message));
   };
 
