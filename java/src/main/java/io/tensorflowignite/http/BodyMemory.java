@@ -41,7 +41,7 @@ public final class BodyMemory {
     used.addAndGet(-bytes);
   }
 
-  String tooLarge(long bytes) {
+  static String tooLarge(long bytes, long limit) {
     return String.format(
         "The body of the request has %,d bytes or more. A body has at most %,d. Send fewer rows in"
             + " one request",

@@ -13,6 +13,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -34,7 +35,7 @@ final class Exchange implements ServingApi.Memory {
   static final long LINGER_MS = 5_000;
 
   /** A client that has not taken a part of its answer after this time gets no more. */
-  private static final long SEND_MS = 60_000;
+  static final long SEND_MS = 60_000;
 
   static final int PART_BYTES = 128 << 10;
 
@@ -50,6 +51,10 @@ final class Exchange implements ServingApi.Memory {
   private final AtomicBoolean isOver = new AtomicBoolean();
   private final long timer;
   private final AtomicLong held = new AtomicLong();
+
+  /** Of the answer, whatever it is. */
+  private final Map<String, String> headers;
+
   private boolean isWorking;
   private long linger = -1;
 
@@ -58,7 +63,9 @@ final class Exchange implements ServingApi.Memory {
       Vertx vertx,
       BodyMemory bodies,
       Executor executor,
-      RateLimitedLog log) {
+      RateLimitedLog log,
+      Map<String, String> headers) {
+    this.headers = headers;
     this.request = request;
     this.vertx = vertx;
     this.bodies = bodies;
@@ -117,6 +124,17 @@ final class Exchange implements ServingApi.Memory {
   void await(CompletableFuture<HttpAnswer> result) {
     isWorking = true;
     result.thenAccept(answer -> context.runOnContext(none -> finish(answer)));
+  }
+
+  /** Begins, on the executor, what lets a stream answer. */
+  void stream(Runnable begin) {
+    call(
+        () -> {
+          begin.run();
+          return Futures.immediateFuture(null);
+        },
+        begun -> {},
+        error -> finish(failure(error)));
   }
 
   /** Runs a call on the executor, and its callback on the context of the request. */
@@ -188,6 +206,9 @@ final class Exchange implements ServingApi.Memory {
 
   /** The answer to a request that has failed. */
   HttpAnswer failure(Throwable error) {
+    if (error instanceof RefusedException) {
+      return HttpAnswer.error(((RefusedException) error).status, error.getMessage());
+    }
     if (error instanceof RejectedExecutionException) {
       return HttpAnswer.error(
           429, HttpApi.MAX_WAITING + " requests wait on this node. Send the request again later");
@@ -232,9 +253,8 @@ final class Exchange implements ServingApi.Memory {
       return;
     }
     HttpServerResponse response = request.response();
-    if (sent.status == 401) {
-      response.putHeader("WWW-Authenticate", "Basic realm=\"tensorflow-ignite\"");
-    }
+    putHeaders();
+    putChallenge(sent.status);
     response
         .setStatusCode(sent.status)
         .putHeader("Content-Type", sent.contentType)
@@ -249,6 +269,36 @@ final class Exchange implements ServingApi.Memory {
             });
   }
 
+  void putHeaders() {
+    headers.forEach(request.response()::putHeader);
+  }
+
+  /**
+   * Says which credentials are missing. A browser that is asked for a password for the page's calls
+   * would show a form of its own, and then send the password also for other pages.
+   */
+  void putChallenge(int status) {
+    if (status == 401) {
+      String scheme = headers.isEmpty() ? "Basic" : "Bearer";
+      request.response().putHeader("WWW-Authenticate", scheme + " realm=\"tensorflow-ignite\"");
+    }
+  }
+
+  /**
+   * Lets a stream answer. False: the request has been answered.
+   *
+   * @param closed called when the client has gone
+   */
+  boolean endWith(Runnable closed) {
+    if (!isOver.compareAndSet(false, true)) {
+      return false;
+    }
+    isWorking = false;
+    end();
+    request.response().closeHandler(none -> closed.run());
+    return true;
+  }
+
   /** Sends a part when the client has taken the one before. */
   private Future<Void> send(HttpServerResponse response, Buffer body, int begin) {
     int end = Math.min(body.length(), begin + PART_BYTES);
@@ -261,7 +311,7 @@ final class Exchange implements ServingApi.Memory {
   }
 
   /** Drops bytes that have not been sent; Vert.x itself would wait for them. */
-  private void closeAtOnce() {
+  void closeAtOnce() {
     ((HttpServerConnection) request.connection()).channelHandlerContext().close();
   }
 

@@ -20,6 +20,7 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.impl.HttpServerConnection;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -28,6 +29,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -40,6 +42,9 @@ public final class HttpApi implements AutoCloseable {
 
   /** They convert JSON, and begin calls; none waits for a model. */
   private static final int THREADS = 8;
+
+  /** The calls of the page, which may wait for caches; predictions do not wait for them. */
+  private static final int PAGE_THREADS = 4;
 
   private static final int THREAD_IDLE_S = 10;
   static final int MAX_WAITING = 2_000;
@@ -61,15 +66,19 @@ public final class HttpApi implements AutoCloseable {
   private final int port;
   private final InProcessApi services;
   private final HealthApi health;
-  private final ExecutorService executor;
+  private final List<ExecutorService> executors;
 
   private HttpApi(
-      Vertx vertx, int port, InProcessApi services, HealthApi health, ExecutorService executor) {
+      Vertx vertx,
+      int port,
+      InProcessApi services,
+      HealthApi health,
+      List<ExecutorService> executors) {
     this.vertx = vertx;
     this.port = port;
     this.services = services;
     this.health = health;
-    this.executor = executor;
+    this.executors = executors;
   }
 
   /**
@@ -79,6 +88,7 @@ public final class HttpApi implements AutoCloseable {
    * @param clientCertificates whether clients need a certificate
    * @param services answer the calls; closed with the port
    * @param health answers without authentication
+   * @param hosts names by which a browser may call this node
    */
   public static HttpApi start(
       String host,
@@ -89,11 +99,23 @@ public final class HttpApi implements AutoCloseable {
       BodyMemory bodies,
       InProcessApi services,
       NodeHealth health,
+      Predicate<String> hosts,
       IgniteLogger log) {
     Vertx vertx = vertx();
-    ExecutorService executor = threads();
+    ExecutorService executor = threads("tensorflow-ignite-http-%d", THREADS);
+    ExecutorService pageExecutor = threads("tensorflow-ignite-page-%d", PAGE_THREADS);
+    List<ExecutorService> executors = List.of(executor, pageExecutor);
     HealthApi checks = new HealthApi(vertx, health, log);
-    Requests requests = new Requests(vertx, bodies, services.channel(), checks, executor, log);
+    Requests requests =
+        new Requests(
+            vertx,
+            bodies,
+            services.channel(),
+            checks,
+            executor,
+            pageExecutor,
+            new BrowserRule(hosts),
+            log);
     HttpServerOptions options =
         new HttpServerOptions()
             .setAcceptBacklog(BACKLOG)
@@ -113,12 +135,12 @@ public final class HttpApi implements AutoCloseable {
                 .setSslEngineOptions(new NodeSslOptions(context)));
     try {
       int port = listen(vertx, options, requests, host, firstPort, lastPort);
-      return new HttpApi(vertx, port, services, checks, executor);
+      return new HttpApi(vertx, port, services, checks, executors);
     } catch (RuntimeException e) {
       vertx.close();
       services.close();
       checks.close();
-      executor.shutdownNow();
+      executors.forEach(ExecutorService::shutdownNow);
       throw e;
     }
   }
@@ -143,18 +165,15 @@ public final class HttpApi implements AutoCloseable {
     }
   }
 
-  private static ExecutorService threads() {
+  private static ExecutorService threads(String name, int number) {
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
+            number,
+            number,
             THREAD_IDLE_S,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(MAX_WAITING),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-http-%d")
-                .setDaemon(true)
-                .build());
+            new ThreadFactoryBuilder().setNameFormat(name).setDaemon(true).build());
     executor.allowCoreThreadTimeOut(true);
     return executor;
   }
@@ -206,7 +225,7 @@ public final class HttpApi implements AutoCloseable {
   public void close() {
     services.close();
     health.close();
-    executor.shutdownNow();
+    executors.forEach(ExecutorService::shutdownNow);
     try {
       vertx
           .close()

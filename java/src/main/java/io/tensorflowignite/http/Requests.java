@@ -4,21 +4,25 @@ import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
 import io.grpc.Channel;
 import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.security.tls.ForwardedCertificates;
 import io.tensorflowignite.serving.json.ServingPath;
-import io.tensorflowignite.serving.v1.GetModelMetadataResponse;
 import io.tensorflowignite.v1.GetMetricsRequest;
 import io.tensorflowignite.v1.MetricsServiceGrpc;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.SocketAddress;
 import java.security.cert.Certificate;
 import java.security.cert.CertificateEncodingException;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.apache.ignite.IgniteLogger;
 
@@ -29,20 +33,33 @@ final class Requests implements Handler<HttpServerRequest> {
   private static final String OPEN_METRICS =
       "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+  /** Of the request of a call of the page. */
+  private static final long CALL_BYTES = 64 << 10;
+
   private final Vertx vertx;
   private final BodyMemory bodies;
   private final Channel services;
   private final HealthApi health;
   private final ServingApi serving;
   private final Executor executor;
+  private final PageApi page;
+  private final Executor pageExecutor;
+  private final BrowserRule browsers;
+  private final AtomicInteger streams = new AtomicInteger();
   private final RateLimitedLog log;
 
+  /**
+   * @param executor for predictions and metrics
+   * @param pageExecutor for the page, whose calls may wait for caches
+   */
   Requests(
       Vertx vertx,
       BodyMemory bodies,
       Channel services,
       HealthApi health,
       Executor executor,
+      Executor pageExecutor,
+      BrowserRule browsers,
       IgniteLogger log) {
     this.vertx = vertx;
     this.bodies = bodies;
@@ -50,14 +67,32 @@ final class Requests implements Handler<HttpServerRequest> {
     this.health = health;
     this.serving = new ServingApi(services, executor);
     this.executor = executor;
+    this.page = new PageApi(services, pageExecutor);
+    this.pageExecutor = pageExecutor;
+    this.browsers = browsers;
     this.log = new RateLimitedLog(log);
   }
 
   @Override
   public void handle(HttpServerRequest request) {
-    Exchange exchange = new Exchange(request, vertx, bodies, executor, log);
+    String path = request.path() == null ? "" : request.path();
+    Optional<HttpAnswer> file =
+        request.method().equals(HttpMethod.GET) ? PageFiles.of(path) : Optional.empty();
+    boolean isCall = path.startsWith(PageApi.PREFIX);
+    Map<String, String> headers =
+        file.isPresent()
+            ? PageFiles.FILE_HEADERS
+            : isCall ? PageFiles.DATA_HEADERS : Map.<String, String>of();
+    Exchange exchange =
+        new Exchange(request, vertx, bodies, isCall ? pageExecutor : executor, log, headers);
     try {
-      receive(request, exchange);
+      if (file.isPresent()) {
+        discard(request, exchange, file.get());
+      } else if (isCall) {
+        receiveCall(request, exchange);
+      } else {
+        receive(request, exchange);
+      }
     } catch (RuntimeException e) {
       discard(request, exchange, exchange.failure(e));
     }
@@ -92,7 +127,8 @@ final class Requests implements Handler<HttpServerRequest> {
     }
     long length = length(request);
     if (length > bodies.limit()) {
-      discard(request, exchange, HttpAnswer.error(413, bodies.tooLarge(length)));
+      discard(
+          request, exchange, HttpAnswer.error(413, BodyMemory.tooLarge(length, bodies.limit())));
       return;
     }
     Metadata credentials = credentials(request);
@@ -108,15 +144,38 @@ final class Requests implements Handler<HttpServerRequest> {
     request.exceptionHandler(exchange::drop);
     exchange.prepare(
         () -> serving.metadata(path.get().model, credentials),
-        metadata -> receiveBody(request, path.get(), metadata, credentials, exchange));
+        metadata ->
+            receiveBody(
+                request,
+                exchange,
+                bodies.limit(),
+                body ->
+                    exchange.work(
+                        () -> serving.answer(path.get(), metadata, body, credentials, exchange))));
+  }
+
+  private void receiveCall(HttpServerRequest request, Exchange exchange) {
+    browsers.check(request);
+    MethodDescriptor<?, ?> method = PageApi.method(request.path());
+    Metadata credentials = credentials(request);
+    request.exceptionHandler(exchange::drop);
+    receiveBody(
+        request,
+        exchange,
+        CALL_BYTES,
+        body -> {
+          if (method.getType().serverSendsOneMessage()) {
+            exchange.work(() -> page.answer(method, body, credentials));
+          } else {
+            JsonStream stream =
+                new JsonStream(exchange, request.response(), bodies, vertx, streams);
+            exchange.stream(() -> page.send(method, body, credentials, stream));
+          }
+        });
   }
 
   private void receiveBody(
-      HttpServerRequest request,
-      ServingPath path,
-      GetModelMetadataResponse metadata,
-      Metadata credentials,
-      Exchange exchange) {
+      HttpServerRequest request, Exchange exchange, long limit, Consumer<byte[]> next) {
     if (exchange.isOver()) {
       return;
     }
@@ -129,8 +188,9 @@ final class Requests implements Handler<HttpServerRequest> {
           if (exchange.isOver()) {
             return;
           }
-          if (body.length() + (long) chunk.length() > bodies.limit()) {
-            exchange.refuse(HttpAnswer.error(413, bodies.tooLarge(body.length() + chunk.length())));
+          long length = body.length() + (long) chunk.length();
+          if (length > limit) {
+            exchange.refuse(HttpAnswer.error(413, BodyMemory.tooLarge(length, limit)));
           } else if (!exchange.hold(chunk.length()) || !append(body, chunk)) {
             exchange.refuse(HttpAnswer.error(429, bodies.tooMany()));
           }
@@ -139,8 +199,7 @@ final class Requests implements Handler<HttpServerRequest> {
         end -> {
           exchange.received();
           if (!exchange.isOver()) {
-            exchange.work(
-                () -> serving.answer(path, metadata, body.getBytes(), credentials, exchange));
+            next.accept(body.getBytes());
           }
         });
     request.resume();

@@ -1,5 +1,5 @@
 /**
- * The HTTP port of a node: TensorFlow Serving's REST API and metrics, as calls to the node's
- * services.
+ * The HTTP port of a node: TensorFlow Serving's REST API, metrics and the page, as calls to the
+ * node's services.
  */
 package io.tensorflowignite.http;

@@ -91,6 +91,7 @@ public final class InactiveApi {
                 new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
                 InProcessApi.rejecting(this::status),
                 new Inactive(),
+                name -> false,
                 log);
       }
       log.warning(error(true).getMessage() + " [address=" + address() + "]");

@@ -92,12 +92,16 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.apache.ignite.Ignite;
@@ -399,14 +403,13 @@ public final class NodeRuntime implements AutoCloseable {
         List.of(
             new PredictionService(predictor, references, guard),
             new ModelStatusService(models, references, guard),
-            new MetricsApiService(metrics, guard));
+            new MetricsApiService(metrics, guard),
+            api,
+            new ModelService(models, predictor, storage, guard),
+            new FileService(
+                ignite, storage, nodes, guard, new ServedFiles(models.deployments(), guard)));
     List<BindableService> services = new ArrayList<>(data.services());
     services.addAll(overHttp);
-    services.add(api);
-    services.add(new ModelService(models, predictor, storage, guard));
-    services.add(
-        new FileService(
-            ignite, storage, nodes, guard, new ServedFiles(models.deployments(), guard)));
     services.add(BlockMemoryService.of(storage.memories(), guard));
     ApiServer server =
         opened(
@@ -423,7 +426,13 @@ public final class NodeRuntime implements AutoCloseable {
                     new WarningInterceptor(() -> departures.minority().map(Minority::text))),
                 services));
     String address = HostAndPort.fromParts(host, server.port()).toString();
-    String httpAddress = httpAddress(tls, host, authentication, overHttp);
+    String httpAddress =
+        httpAddress(
+            tls,
+            host,
+            authentication,
+            overHttp,
+            name -> policy.requiresAuthentication() || ownNames(host).contains(name));
     runner =
         new NodeRunner(
             ignite,
@@ -538,7 +547,11 @@ public final class NodeRuntime implements AutoCloseable {
 
   /** Opens the HTTP port, if it is set; returns its address, or an empty text. */
   private String httpAddress(
-      NodeTls tls, String host, Authentication authentication, List<BindableService> services) {
+      NodeTls tls,
+      String host,
+      Authentication authentication,
+      List<BindableService> services,
+      Predicate<String> hosts) {
     if (!local.httpPorts.isAny()) {
       return "";
     }
@@ -554,10 +567,18 @@ public final class NodeRuntime implements AutoCloseable {
                 InProcessApi.start(
                     log, List.of(new ForwardedCertificates(), authentication), services),
                 new NodeChecks(ignite, nodes, models),
+                hosts,
                 log));
     String address = HostAndPort.fromParts(host, http.port()).toString();
     log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");
     return address;
+  }
+
+  /** The names by which a caller who is not authenticated may call this node. */
+  private Set<String> ownNames(String host) {
+    Set<String> names = new HashSet<>(List.of(local.host, host));
+    names.addAll(ignite.cluster().localNode().hostNames());
+    return names.stream().map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
   }
 
   private NodeTls tls() {

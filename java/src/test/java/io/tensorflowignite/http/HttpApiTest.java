@@ -108,6 +108,7 @@ public class HttpApiTest {
                 List.of(new Callers()),
                 List.of(new Predictions(), new Statuses(), new Metrics())),
             health,
+            name -> false,
             new NullLogger());
   }
 
