@@ -21,7 +21,7 @@ JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) bui
 .PHONY: help quickstart prepared test test-all test-six test-ignite-next quick quick-java \
   lint lint-python lint-java lint-proto unit unit-python unit-java integration integration-python integration-java gpu chaos soak scale fuzz \
   bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
-  jars proto diagram venv lock licences sbom release release-test image docs format clean
+  jars maven proto diagram venv lock licences sbom release release-test image docs format clean
 
 help: ## List what there is to make.
 	@echo 'make quickstart    three Ignite nodes on this machine train a model on real data, in under 2 minutes'
@@ -161,6 +161,9 @@ $(NODES): $(JARS) java/share_classes.py | $(INSTALLED)
 	$(BIN)/python java/share_classes.py || echo 'The classes of the jars are not shared; nodes start without.'
 	@mkdir -p $(@D) && touch $@
 
+maven: $(TOOLS) ## Write build/maven: the plugin jar with POM, sources and Javadoc, for applications in Java.
+	$(GRADLE) mavenRepository
+
 proto: $(INSTALLED) ## Generate the Python of proto/ again.
 	$(BIN)/python proto/generate.py
 
@@ -210,7 +213,7 @@ sbom: $(INSTALLED) ## Write build/sbom.json: what we depend on, Python and Java,
 RELEASE_VENV := build/release/venv
 RELEASE_INSTALLED := $(RELEASE_VENV)/installed.stamp
 
-release: $(INSTALLED) $(TOOLS) $(RELEASE_INSTALLED) ## Build the wheels and the source distribution into dist/, twice, and compare.
+release: $(INSTALLED) $(TOOLS) $(RELEASE_INSTALLED) ## Build wheels, source distribution and jars for Maven into dist/, twice, and compare.
 	$(BIN)/python release/build.py $(RELEASE_VENV)/bin/auditwheel
 
 release-test: $(INSTALLED) ## Install dist/'s wheel in a bare system without network; run quickstart and tutorial there.

@@ -2,8 +2,9 @@
 
 The source distribution is made of the tracked files of the working tree and the jars that Gradle builds from them. The
 wheel is made of the source distribution, where neither Gradle nor a JDK can be called, and so is the wheel for clients,
-which has no jars and runs everywhere. All are built in two folders; their bytes must be equal. auditwheel proves the
-platform in the wheel's name. dist/ then has these files, the software bill of materials, and their SHA-256.
+which has no jars and runs everywhere. The jars for Maven are a zip archive in the layout of a repository, without
+signatures. All are built in two folders; their bytes must be equal. auditwheel proves the platform in the wheel's name.
+dist/ then has these files, the software bill of materials, and their SHA-256.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ def main(auditwheel: str) -> None:
                     f"Two builds of {one.name} differ: {files}. The same sources must give the same bytes. Remove what "
                     "changes from build to build, such as a time."
                 )
-        sdist, wheel, for_clients = built[0]
+        sdist, wheel, for_clients, for_maven = built[0]
         _prove_platform(wheel, auditwheel)
         shutil.rmtree(DIST, ignore_errors=True)
         DIST.mkdir()
-        for path in (sdist, wheel, for_clients):
+        for path in (sdist, wheel, for_clients, for_maven):
             shutil.copy2(path, DIST / path.name)
     bill = DIST / f"{sdist.name.removesuffix('.tar.gz')}.cdx.json"
     subprocess.run([sys.executable, ROOT / "dependencies" / "sbom.py", bill], check=True, stdout=subprocess.DEVNULL)
@@ -70,8 +71,8 @@ def _copy_sources(sources: Path) -> None:
             shutil.copy2(ROOT / name, sources / name)
 
 
-def _build(folder: Path) -> tuple[Path, Path, Path]:
-    """Builds all in a new folder; returns the source distribution, the wheel, and the wheel for clients."""
+def _build(folder: Path) -> tuple[Path, Path, Path, Path]:
+    """Builds all in a new folder: the source distribution, the wheel, the wheel for clients, the jars for Maven."""
     sources, out = folder / "sources", folder / "out"
     out.mkdir()
     epoch = subprocess.run(
@@ -86,6 +87,7 @@ def _build(folder: Path) -> tuple[Path, Path, Path]:
         raise ReleaseError(f"The source distribution was not built: {made.stderr[-4000:]}")
     (sdist,) = out.glob("*.tar.gz")
     _normalize(sdist, int(epoch))
+    for_maven = _pack_jars(sources, out / f"{sdist.name.removesuffix('.tar.gz')}-maven.zip")
     # In front of everything on the PATH: a source distribution that needs them is a defect.
     forbidden = folder / "forbidden"
     forbidden.mkdir()
@@ -101,7 +103,24 @@ def _build(folder: Path) -> tuple[Path, Path, Path]:
             f"The wheel for clients is {for_clients.name}. It runs on every platform, so its name ends in "
             "-py3-none-any.whl. See FOR_CLIENTS in setup.py."
         )
-    return sdist, wheel, for_clients
+    return sdist, wheel, for_clients, for_maven
+
+
+def _pack_jars(sources: Path, bundle: Path) -> Path:
+    """Builds the jars for Maven, and packs their repository."""
+    made = subprocess.run(
+        ["gradle", "--no-daemon", "-q", "mavenRepository"], cwd=sources, check=False, capture_output=True, text=True
+    )
+    if made.returncode != 0:
+        raise ReleaseError(f"The jars for Maven were not built: {made.stderr[-4000:]}")
+    repository = sources / "build/maven"
+    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(repository.rglob("*")):
+            if path.is_file():
+                info = zipfile.ZipInfo(path.relative_to(repository).as_posix(), (1980, 1, 1, 0, 0, 0))
+                info.external_attr, info.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+                archive.writestr(info, path.read_bytes())
+    return bundle
 
 
 def _build_wheel(sdist: Path, environment: dict[str, str], *options: str) -> Path:
@@ -172,7 +191,7 @@ def _prove_platform(wheel: Path, auditwheel: str) -> None:
 
 
 def _differences(one: Path, other: Path) -> list[str]:
-    if one.suffix == ".whl":
+    if one.suffix in (".whl", ".zip"):
         with zipfile.ZipFile(one) as archive, zipfile.ZipFile(other) as again:
             return [name for name in archive.namelist() if archive.read(name) != again.read(name)]
 

@@ -17,9 +17,8 @@ import java.util.Map;
  * String state = TensorFlowJobs.await(jobs, id, 3_600_000);
  * }</pre>
  *
- * <p>Calls pass the checks of the node API, and their errors have its texts. They are {@code
- * TensorFlowIgniteException}s; a text ends with {@code [code=NAME]}. A job is named by its id, or
- * by at least its first 4 characters.
+ * <p>Calls pass the checks of the node API, and their errors have its texts, with {@code
+ * [code=NAME]} at their end. A job is named by its id, or by at least its first 4 characters.
  *
  * <p>A job, as a map, has the fields of {@code tensorflow-ignite describe --json}: texts, {@link
  * Long}, {@link Double}, {@link Boolean}, lists and maps; times as ISO 8601 in UTC. A field without
