@@ -89,7 +89,9 @@ public final class InactiveApi {
                 tls.httpContext(),
                 settings.tls.clientCertificates,
                 new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
-                InProcessApi.rejecting(this::status),
+                // In HTTP an unavailable service is 503, and a failed precondition is 400.
+                InProcessApi.rejecting(
+                    () -> Status.UNAVAILABLE.withDescription(status().getDescription())),
                 new Inactive(),
                 name -> false,
                 log);
