@@ -1,15 +1,14 @@
 // A curve, with its smallest and largest value and its newest one.
 
 import { h, svg } from "./elements.js";
-import { figure, rate } from "./text.js";
+import { figure } from "./text.js";
 
 const [WIDTH, HEIGHT, MARGIN] = [400, 100, 4];
 
 /** A chart of points [x, value]; `x` gives the text of a position, `note` stands beside the newest value. */
-export function chart(name, points, x, note = "", fromZero = false) {
-  const text = fromZero ? rate : figure;
+export function chart(name, points, x, note = "") {
   const values = points.map(([, value]) => value);
-  const low = fromZero ? 0 : Math.min(...values);
+  const low = Math.min(...values);
   const high = Math.max(...values);
   const [first, last] = [points[0][0], points.at(-1)[0]];
   const place = ([at, value]) => {
@@ -17,7 +16,7 @@ export function chart(name, points, x, note = "", fromZero = false) {
     const top = high > low ? MARGIN + (1 - (value - low) / (high - low)) * (HEIGHT - 2 * MARGIN) : HEIGHT / 2;
     return `${left.toFixed(1)},${top.toFixed(1)}`;
   };
-  const newest = text(values.at(-1));
+  const newest = figure(values.at(-1));
   return h(
     "figure",
     { class: "chart" },
@@ -25,11 +24,11 @@ export function chart(name, points, x, note = "", fromZero = false) {
     h(
       "div",
       { class: "plot" },
-      h("span", { class: "high", "aria-hidden": "true" }, text(high)),
-      h("span", { class: "low", "aria-hidden": "true" }, low === 0 ? "0" : text(low)),
+      h("span", { class: "high", "aria-hidden": "true" }, figure(high)),
+      h("span", { class: "low", "aria-hidden": "true" }, figure(low)),
       svg(
         "svg",
-        { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `${name}: ${text(values[0])} at ${x(first)}, ${newest} at ${x(last)}, between ${text(low)} and ${text(high)}` },
+        { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": `${name}: ${figure(values[0])} at ${x(first)}, ${newest} at ${x(last)}, between ${figure(low)} and ${figure(high)}` },
         svg("path", { class: "grid", d: `M0,${MARGIN}H${WIDTH}M0,${HEIGHT - MARGIN}H${WIDTH}` }),
         svg("polyline", { class: "curve", points: points.map(place).join(" ") }),
       ),

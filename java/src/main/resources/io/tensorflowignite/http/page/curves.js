@@ -14,8 +14,9 @@ const CHECKSUM = 4;
 export class Curves {
   #points = new Map();
 
+  /** Of the curves that have points. */
   names() {
-    return [...this.#points.keys()];
+    return [...this.#points.keys()].filter((name) => this.#points.get(name).length);
   }
 
   points(name) {

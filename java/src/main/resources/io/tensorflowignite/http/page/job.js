@@ -6,18 +6,20 @@ import { Curves, stored } from "./curves.js";
 import { announce, ask, copy, facts, h, svg, table, update } from "./elements.js";
 import { showOutput } from "./output.js";
 import { bytes, clock, count, counted, duration, jobPill, number, pill, rate, short, since, stateText, taskName, time, word } from "./text.js";
-import { attempt, examples, figures, secondsLeft, why } from "./why.js";
+import { attempt, figures, scriptTasks, why } from "./why.js";
 
 const ATTEMPTS = 20;
 const EVENTS = 20;
-const CHARTS = 4;
+const CHARTS = 6;
+// The first curves; the names of figures of speed are shorter on the page.
+const FIRST = ["loss", "throughput/examples_per_second", "throughput/steps_per_second", "throughput/input_wait"];
+const NAMES = { "throughput/examples_per_second": "examples/s", "throughput/steps_per_second": "steps/s", "throughput/input_wait": "input wait" };
 // The clocks of the page go on while nothing changes.
 const CLOCK_MS = 2000;
 const TASK_TONES = { running: "good", succeeded: "done", failed: "bad", lost: "bad", stopped: "off" };
 
 export function showJob(main, id, signal, report) {
   const curves = new Curves();
-  const speeds = new Curves();
   let job = null;
   let said = "";
   let output = null;
@@ -25,7 +27,7 @@ export function showJob(main, id, signal, report) {
   const render = () => {
     if (signal.aborted || !job) return;
     const answer = why(job);
-    update(main, view(job, answer, curves, speeds, () => stop(job, report)));
+    update(main, view(job, answer, curves, () => stop(job, report)));
     const state = `${stateText(job)}, attempt ${attempt(job)?.number ?? 0}`;
     if (said && said !== state) announce(`Job ${short(job.id)}: ${answer.text}`);
     said = state;
@@ -37,8 +39,10 @@ export function showJob(main, id, signal, report) {
   const seen = (found) => {
     job = found;
     const now = curves.chief(job);
-    if (now) curves.add(number(now.step), Object.entries(now.metrics ?? {}));
-    if (job.state === "JOB_STATE_RUNNING" && examples(job)) speeds.add(Date.now(), [["examples/s", examples(job)]]);
+    if (now) {
+      const speed = Object.entries(now.throughput ?? {}).map(([name, value]) => [`throughput/${name}`, value]);
+      curves.add(number(now.step), [...Object.entries(now.metrics ?? {}), ...speed]);
+    }
     render();
   };
 
@@ -81,7 +85,7 @@ async function stop(job, report) {
   }
 }
 
-function view(job, answer, curves, speeds, onStop) {
+function view(job, answer, curves, onStop) {
   const isOver = Boolean(job.finished_at);
   return [
     h("p", { class: "back" }, h("a", { href: "#/jobs" }, "← Jobs")),
@@ -98,7 +102,7 @@ function view(job, answer, curves, speeds, onStop) {
     ),
     h("p", { id: "why", class: `why ${answer.tone}` }, jobPill(job), h("span", {}, answer.text)),
     h("div", { class: "figures" }, figures(job).map(([name, value]) => h("div", {}, h("span", { class: "label" }, name), h("span", { class: "value" }, value)))),
-    charts(curves, speeds, job),
+    charts(curves, job),
     attempts(job),
     tasks(job),
     partitions(job),
@@ -126,13 +130,10 @@ const pairs = (job) => [
   ["TensorBoard", `tensorflow-ignite tensorboard ${short(job.id)} runs it on your machine, on the job's files in the cluster`],
 ];
 
-function charts(curves, speeds, job) {
-  // The loss first.
-  const names = curves.names().sort((one, other) => Number(other === "loss") - Number(one === "loss") || (one < other ? -1 : 1));
-  const drawn = names.slice(0, CHARTS).map((name) => chart(name, curves.points(name), (step) => `step ${count(step)}`));
-  const left = secondsLeft(job);
-  const speed = speeds.points("examples/s");
-  if (speed.length > 1) drawn.push(chart("examples/s", speed, (at) => clock(new Date(at).toISOString()), left === null ? "" : `${duration(left)} left`, true));
+function charts(curves, job) {
+  const order = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  const names = curves.names().sort((one, other) => order(one) - order(other) || (one < other ? -1 : 1));
+  const drawn = names.slice(0, CHARTS).map((name) => chart(NAMES[name] ?? name, curves.points(name), (step) => `step ${count(step)}`, name in NAMES && `of ${taskName(scriptTasks(job)[0] ?? {})}`));
   return drawn.length ? h("section", { "aria-label": "Curves", class: "charts" }, drawn) : "";
 }
 

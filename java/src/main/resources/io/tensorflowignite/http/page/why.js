@@ -145,7 +145,7 @@ function attempts(job) {
   return number > 1 ? `, in ${count(number)} attempts` : "";
 }
 
-/** The figures of a job as pairs of name and text. */
+/** The figures of a job that are known, as pairs of name and text. */
 export function figures(job) {
   const now = progress(job);
   const left = secondsLeft(job);
@@ -163,5 +163,5 @@ export function figures(job) {
     ["time left", isRunning && left !== null ? duration(left) : "–"],
     ["input wait", isRunning && waits.length ? `${Math.round((100 * sum(waits.map((each) => each.input_wait))) / waits.length)} %` : "–"],
     ["checkpoint", number(now?.checkpoint_step) ? `step ${count(now.checkpoint_step)}` : "none"],
-  ];
+  ].filter(([, value]) => value !== "–");
 }
