@@ -221,6 +221,7 @@ def test_a_node_that_gets_sigterm_leaves_in_order_and_its_job_goes_on(services: 
 
 
 def test_a_node_that_stands_still_is_not_healthy(services: Services) -> None:
-    # Its container's first process is the init program, the second the node.
-    services.execute("node-2", "python", "-c", "import os, signal; os.kill(2, signal.SIGSTOP)")
+    # The node is the child of the container's first process.
+    stand_still = "import psutil; psutil.Process(1).children()[0].suspend()"
+    services.execute("node-2", "python", "-c", stand_still)
     assert not services.healthy("node-2")
