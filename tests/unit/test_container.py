@@ -149,17 +149,20 @@ def test_an_image_loses_headers_and_symbols_and_keeps_data_whose_names_look_like
     libraries = ["tensorflow/libtensorflow_cc.so.2", "pyarrow/lib.cpython-311.so"]
     others = ["pyarrow/tests/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
     removed = ["tensorflow/include/a.h", "pyarrow/include/b.h", "clang/native/libclang.so"]
+    removed += [digits := "sklearn/datasets/data/digits.csv.gz"]
     for path in (*libraries, *others, *removed):
         (packages / path).parent.mkdir(parents=True, exist_ok=True)
         (packages / path).touch()
-    strip = tmp_path / "bin/strip"
-    strip.parent.mkdir()
-    strip.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "$STRIPPED"\n')
-    strip.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{strip.parent}:/usr/bin:/bin")
-    monkeypatch.setenv("STRIPPED", str(tmp_path / "stripped"))
+    (tmp_path / "bin").mkdir()
+    for name in ("pip", "strip"):
+        program = tmp_path / "bin" / name
+        program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/{name}.arguments"\n')
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     subprocess.run(["sh", ROOT / "container/shrink.sh", tmp_path], check=True)
-    assert sorted((tmp_path / "stripped").read_text().split()) == sorted(["--strip-unneeded", *libraries])
+    assert sorted((tmp_path / "strip.arguments").read_text().split()) == sorted(["--strip-unneeded", *libraries])
+    assert (tmp_path / "pip.arguments").read_text().split()[:4] == ["uninstall", "--quiet", "--yes", "scikit-learn"]
+    assert (tmp_path / Path(digits).name).exists()
     assert all((packages / path).exists() for path in (*libraries, *others))
     assert not any((packages / path).exists() for path in removed)
 
