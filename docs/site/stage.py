@@ -20,7 +20,7 @@ from tensorflow_ignite.cli.app import PROGRAM, app
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "build" / "docs" / "source"
 # Documents, and the files that they link to.
-COPIED = ("*.md", "docs/*.md", "examples/*", "java/config/*", "LICENSE")
+COPIED = ("*.md", "docs/*.md", "docs/*.png", "examples/*", "java/config/*", "LICENSE")
 # The public names, by the modules that define them.
 PYTHON = {
     "Jobs": ("jobs.client.connect", "jobs.client.Client", "jobs.handle.JobHandle", "jobs.archive.pack"),
