@@ -37,6 +37,8 @@ pytestmark = pytest.mark.full
 
 MANIFESTS = Path(__file__).parents[2] / "deploy/kubernetes/tensorflow-ignite.yaml"
 SCRIPTS = Path(__file__).with_name("scripts")
+# The other resolver of gRPC, c-ares, gives a name of a hosts file the addresses of all lines with one name in common.
+RESOLVER = {"GRPC_DNS_RESOLVER": "native"}
 LIMIT = patiently(240.0)
 ROWS = 2000
 SMALL = ["-Xms256m", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
@@ -84,7 +86,7 @@ class Pod:
     def variables(self) -> dict[str, str]:
         own = {name: self.here(value) for name, value in self.environment.items()}
         quick = {"TENSORFLOW_IGNITE_TASKS_WARM_PROCESSES": "0", "TENSORFLOW_IGNITE_TASKS_NICE": "0"}
-        return {**os.environ, **own, **quick, leaks.CLUSTER_MARKER: str(self.pods.network.directory)}
+        return {**os.environ, **RESOLVER, **own, **quick, leaks.CLUSTER_MARKER: str(self.pods.network.directory)}
 
     def start(self) -> None:
         container = self.pods.manifests.container
@@ -187,7 +189,7 @@ class Pods:
         who = ["--cafile", str(self.etc / "tls/ca.crt"), "--token-file", str(self.etc / "operator/alice")]
         ran = subprocess.run(
             self.caller(*self.program, *who, *arguments),
-            env={**os.environ, "TENSORFLOW_IGNITE_ADDRESS": self.addresses},
+            env={**os.environ, **RESOLVER, "TENSORFLOW_IGNITE_ADDRESS": self.addresses},
             capture_output=True,
             text=True,
             timeout=LIMIT,
@@ -260,7 +262,8 @@ def test_a_rolling_restart_loses_no_row_no_prediction_and_no_job(pods: Pods, tmp
         pods.caller(
             *(sys.executable, str(SCRIPTS / "call_until_file.py"), str(tmp_path), pods.addresses),
             *(str(pods.etc / "tls/ca.crt"), "the-token-of-alice"),
-        )
+        ),
+        env={**os.environ, **RESOLVER},
     )
     try:
         await_true(lambda: len(steps(tmp_path)) > 20, "the job trains", seconds=LIMIT)

@@ -9,6 +9,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.ignite.LocalNode;
 import io.tensorflowignite.v1.ErrorCode;
 import io.tensorflowignite.v1.PredictOutcome;
 import io.tensorflowignite.v1.PredictResponse;
@@ -228,6 +229,15 @@ final class NodeCalls implements AutoCloseable {
               + ", which was to predict, did not answer: "
               + MessageText.reason(e)
               + ". Requests in a node that fails fail with it. Send it again.",
+          e);
+    } catch (IllegalStateException e) {
+      if (!LocalNode.isStopping(ignite)) {
+        throw e;
+      }
+      throw new TensorFlowIgniteException(
+          ERROR_CODE_MODEL_NOT_SERVED,
+          "This node is being stopped, and calls no other node. Send the request again to another"
+              + " node.",
           e);
     } finally {
       calls.decrementAndGet();
