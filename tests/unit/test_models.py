@@ -116,7 +116,7 @@ def test_a_rollback_gives_up_the_version_that_is_loaded(
     served = _Served(monkeypatch, current=3, target=4)
     assert models.label("digits:3", "stable").labels == ("stable",)
     # What is not named stays in the row: replicas, memory and the rule of batches.
-    assert served.calls == [("digits", 3, {})]
+    assert served.calls == [("digits", 3, {"timeout": None})]
     assert models.labels("digits") == {"stable": 3}
     served = _Served(monkeypatch, current=3, target=0)
     models.label("digits:3", "stable")
