@@ -153,7 +153,10 @@ BY_THREE: dict[str, dict[str, Any]] = {
     f"{uneven}-{keras}": {"reading": {"shuffle": 50, "seed": 7, "uneven": uneven}, "keras": keras}
     for keras in ("keras", "tf_keras")
     for uneven in ("repeat", "drop", "pad")
-} | {"loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7}}
+} | {
+    "loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7},
+    "all": {"reading": {"shuffle": True, "partitions": "all"}},
+}
 ENDS_OF_THREE = {"batch": 32, "epochs": 3, "ends": [3, 10]}
 
 Ways = dict[str, list[dict[str, dict[str, list[int]]]]]
@@ -230,6 +233,11 @@ def test_the_batches_of_one_process_are_those_without_restarts(by_one: Ways, way
 def test_the_batches_of_three_workers_are_those_without_restarts(by_three: Ways, way: str) -> None:
     workers = by_three[way]
     assert len(workers) == 3
+    if way == "all":
+        # Each worker reads all rows in an order of its own.
+        for worker in workers:
+            assert_each_once(epochs_of([worker["ended"]]))
+        return
     assert [worker["ended"] for worker in workers] == [worker["calm"] for worker in workers]
     for worker in workers:
         assert_equal_logs(worker, way)

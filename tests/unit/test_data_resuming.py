@@ -1,0 +1,66 @@
+"""The position from which a worker goes on: its own, or what all workers together have used of an epoch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tensorflow_ignite.data import resuming
+from tensorflow_ignite.data.epoch_readers import EpochReaders
+from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.request import ALL, ASSIGNED, Request
+from tensorflow_ignite.errors import InvalidRequestError
+from tensorflow_ignite.task import Task, WorkerAssignment
+
+WORKERS = (WorkerAssignment(0, "a", (0, 2), 5), WorkerAssignment(1, "b", (1, 3), 7))
+
+
+def reading(partitions: Any) -> Request:
+    return Request("digits", (), False, partitions, None, 0)
+
+
+def used(request: Request, rows: int, epoch: int = 1) -> InputPosition:
+    """The position of a worker that has used a number of rows; its seed is that number."""
+    return InputPosition("digits", request.selection, epoch, rows, -1, 0, rows=rows)
+
+
+@pytest.fixture
+def going_on(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Where the second of two workers goes on, and the positions whose rows it leaves out."""
+    found: list[Any] = []
+    here = Task(in_job=True, role="worker", index=1, cache="digits", assignment=WORKERS, num_workers=2)
+    monkeypatch.setattr(resuming, "current", lambda: here)
+    monkeypatch.setattr(EpochReaders, "resume", lambda _, request, own, others: found.extend((own, others)))
+
+    def resume(request: Request, *workers: InputPosition) -> list[Any]:
+        resuming.resume(request, workers)
+        return found
+
+    return resume
+
+
+def test_a_worker_leaves_out_what_all_have_used_of_the_rows_that_they_share(going_on: Any) -> None:
+    shared = reading(ASSIGNED)
+    own, others = going_on(shared, used(shared, 4), used(shared, 5))
+    assert (own.rows, [each.rows for each in others]) == (5, [4, 5])
+
+
+def test_a_worker_that_reads_all_rows_leaves_out_only_what_it_has_used(going_on: Any) -> None:
+    all_rows = reading(ALL)
+    own, others = going_on(all_rows, used(all_rows, 4, epoch=2), used(all_rows, 5))
+    assert (own.rows, [each.rows for each in others]) == (5, [5])
+
+
+def test_one_more_worker_that_reads_all_rows_goes_on_where_another_has_stood(going_on: Any) -> None:
+    all_rows = reading(ALL)
+    own, others = going_on(all_rows, used(all_rows, 4))
+    assert (own.rows, [each.rows for each in others]) == (4, [4])
+
+
+def test_workers_that_name_their_partitions_go_on_and_refuse_other_ones(going_on: Any) -> None:
+    first, second = reading((0, 1)), reading((2, 3))
+    own, _ = going_on(second, used(first, 4), used(second, 5))
+    assert own.rows == 5
+    with pytest.raises(InvalidRequestError, match="other rows of cache 'digits'"):
+        going_on(second, used(second, 5), used(first, 4))
