@@ -69,7 +69,7 @@ class Training:
         self.model.compile("adam", "mse")
         scored = {"monitor": "score", "mode": "max"}
         self.stopping = kind.callbacks.EarlyStopping(patience=2, restore_best_weights=True, **scored)
-        best = folder / "best.weights.h5"
+        best = folder / "best[1].weights.h5"
         others = [
             Scores(),
             Best(str(best), save_best_only=True, save_weights_only=True, **scored),

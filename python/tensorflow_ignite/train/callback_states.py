@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import glob
 import inspect
 import logging
 import re
@@ -239,7 +240,8 @@ def _has_saved(path: str) -> bool:
     """Whether a model exists at a path; `{epoch}` and other fields of the path stand for any text."""
     import tensorflow as tf
 
-    return bool(tf.io.gfile.glob(re.sub(r"\{.*?\}", "*", path) + "*"))
+    parts = re.split(r"\{.*?\}", path)
+    return bool(tf.io.gfile.glob("*".join(map(glob.escape, parts)) + "*"))
 
 
 def _require_plain(name: str, state: Any) -> None:
