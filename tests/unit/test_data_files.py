@@ -433,7 +433,10 @@ class _Rows:
 
     def iter(self, rows: int) -> Any:
         assert self.format["type"] == "arrow"
-        yield pa.table({"a": [1, 2], "b": [3, 4]}).select(self.format["columns"])
+        yield pa.table({"a": [1, 2], "b": [3, 4], "late": pa.nulls(2)}).select(self.format["columns"])
+        if "late" in self.format["columns"]:
+            # What an IterableDataset does if the first rows of a column are null, and its type is not known.
+            pa.table({"late": ["x"]}).cast(pa.schema({"late": pa.null()}))
 
 
 class _Splits(dict[str, _Rows]):
@@ -446,6 +449,8 @@ def test_datasets_of_hugging_face_keep_their_columns_and_are_refused_where_they_
     assert read(_Rows("numpy", ["b"]))[0] == {"b": [3, 4]}
     with pytest.raises(errors.UnsupportedTypeError, match=r"with a transform .* cannot be loaded"):
         read(_Rows("custom", ["a", "b"]))
+    with pytest.raises(errors.InvalidRequestError, match="the rows could not be read to their end: Unsupported cast"):
+        read(_Rows(None, ["a", "late"]), schema={"late": pa.string()})
     with pytest.raises(errors.UnsupportedTypeError, match=r"several datasets: train, test\..*data\['train'\]"):
         read(_Splits(train=_Rows(None, ["a"]), test=_Rows(None, ["a"])))
 

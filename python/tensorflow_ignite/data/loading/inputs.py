@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from tensorflow_ignite.data.loading.folders import FolderColumns
 BATCH_BYTES = 4 * 1024 * 1024
 # BATCH_BYTES of narrow rows would be many rows, and take seconds to store.
 BATCH_ROWS = 16 * 1024
+
+_Batch = TypeVar("_Batch", pa.RecordBatch, pa.Table)
 
 
 def open_input(
@@ -109,7 +111,7 @@ def _open(data: Any, casting: Casting, batched: bool | None, csv: CsvOptions) ->
             return _open(reader, casting, batched, csv)
         return _of_batches(cursors.batches(data, casting.names), casting)
     if is_of(type(data), "datasets") and hasattr(data, "with_format"):
-        return _of_batches(_of_hugging_face(data).iter(BATCH_ROWS), casting)
+        return _of_batches(_arrow_batches(_of_hugging_face(data).iter(BATCH_ROWS)), casting)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
         return _of_batches(data, casting)
     raise errors.UnsupportedTypeError(
@@ -160,7 +162,7 @@ def _table(data: Any) -> Input | None:
     return None
 
 
-def _arrow_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _arrow_batches(batches: Iterable[_Batch]) -> Iterator[_Batch]:
     """Translates errors of Arrow, which otherwise would be taken for errors of the network."""
     try:
         yield from batches
