@@ -66,8 +66,8 @@ final class JobValidator {
         "The code archive '%s' is not in the cluster. A job's code must be uploaded before the"
             + " job is submitted. Call UploadCode first.",
         spec.getCodeDigest());
-    checkAttributes(spec.getWorkers().getNodesMap());
-    checkAttributes(spec.getStrategy().getServerNodesMap());
+    checkAttributes("workers.nodes", spec.getWorkers().getNodesMap());
+    checkAttributes("strategy.server_nodes", spec.getStrategy().getServerNodesMap());
     checkGpus(spec);
     checkAgents(spec);
   }
@@ -117,13 +117,14 @@ final class JobValidator {
             .orElse(0));
   }
 
-  private void checkAttributes(Map<String, String> requested) {
+  private void checkAttributes(String option, Map<String, String> requested) {
     check(
         requested.isEmpty()
             || nodes.live().stream().anyMatch(node -> NodeAttributes.have(ignite, node, requested)),
         ERROR_CODE_INVALID_REQUEST,
-        "No node has %s. A job runs on the nodes that have all attributes that it names. Set them"
-            + " in the nodes' configurations (userAttributes), or name others.",
+        "%s cannot be met: no node has %s. A job runs on the nodes that have all attributes that it"
+            + " names. Set them in the nodes' configurations (userAttributes), or name others.",
+        option,
         NodeAttributes.text(requested));
   }
 
