@@ -15,7 +15,7 @@ from tensorflow_ignite.v1 import job_pb2
 
 COMMANDS = [
     *("submit", "ps", "describe", "events", "logs", "attach", "stop", "rm"),
-    *("load", "fs", "node", "nodes", "doctor", "token", "quickstart"),
+    *("predict", "load", "fs", "node", "nodes", "doctor", "token", "quickstart"),
 ]
 
 
@@ -27,6 +27,8 @@ def test_every_command_has_help_with_examples(cli, command) -> None:
     code, out, err = cli(command, "--help")
     assert (code, err) == (0, "")
     assert "Examples:" in out
+    # Nothing is cut off at 80 columns.
+    assert "…" not in out
     assert f"tensorflow-ignite {command}" in out
     assert re.search(rf"^\W*{command} ", cli("--help")[1], re.M)
 
