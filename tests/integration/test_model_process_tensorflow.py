@@ -79,9 +79,10 @@ def test_a_model_that_does_not_take_its_recorded_requests_is_refused(files: Path
         warming.warm(model, files)
 
 
-def test_without_recorded_requests_a_model_is_called_with_zeros(files: Path, tmp_path: Path) -> None:
+def test_without_recorded_requests_of_predict_a_model_is_called_with_zeros(files: Path, tmp_path: Path) -> None:
     called = []
-    model = record(files)
+    # A record of another method, such as classify, has no inputs of predict.
+    model = record(files, {})
     model._functions = {"serving_default": lambda arrays: called.append(arrays["x"].tolist()) or {}}
-    assert warming.warm(model, tmp_path) == 1
-    assert called == [[0]]
+    assert [warming.warm(model, directory) for directory in (tmp_path, files)] == [1, 1]
+    assert called == [[0], [0]]

@@ -20,6 +20,8 @@ MAX_RECORDED = 1000
 def warm(model: LoadedModel, directory: Path) -> int:
     """Calls a model with its recorded requests, or once with zeros for each signature; returns the number of calls.
 
+    Recorded requests of other methods than predict, such as classify, are not called.
+
     Args:
         model: The model.
         directory: Its files.
@@ -29,8 +31,8 @@ def warm(model: LoadedModel, directory: Path) -> int:
         InvalidRequestError: A recorded request does not fit the model.
     """
     recorded = directory / RECORDED
-    if recorded.is_file():
-        return _replay(model, recorded)
+    if recorded.is_file() and (calls := _replay(model, recorded)):
+        return calls
     for name, signature in model.signatures.items():
         try:
             model.predict(_zeros(signature), name)
