@@ -217,7 +217,10 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
         ({"workers": tfi.Workers(per_node=1_000)}, "from 1 to 64"),
         ({"environment": tfi.Environment({"ps:A": "1"})}, "of a role that the job does not have"),
         ({"strategy": Strategy(server_nodes={"rack": "a"})}, "Only jobs of kind parameter-server have it"),
-        ({"workers": tfi.Workers(nodes={"rack": "nowhere"})}, r"workers\.nodes cannot be met: no node has the attribute rack=nowhere"),
+        (
+            {"workers": tfi.Workers(nodes={"rack": "nowhere"})},
+            r"workers\.nodes cannot be met: no node has the attribute rack=nowhere",
+        ),
         # Not the text of a value that is not there.
         ({"workers": tfi.Workers(nodes={"shelf": "null"})}, "no node has the attribute shelf=null"),
         ({"strategy": "horovod"}, "custom"),

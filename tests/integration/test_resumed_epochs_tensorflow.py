@@ -155,6 +155,7 @@ BY_THREE: dict[str, dict[str, Any]] = {
     for uneven in ("repeat", "drop", "pad")
 } | {
     "loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7},
+    "drop-unshuffled": {"reading": {"uneven": "drop"}},
     "all": {"reading": {"shuffle": True, "partitions": "all"}},
 }
 ENDS_OF_THREE = {"batch": 32, "epochs": 3, "ends": [3, 10]}

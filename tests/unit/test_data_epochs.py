@@ -15,7 +15,7 @@ from tensorflow_ignite.data.epochs import epoch, input_totals, rows_per_worker
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, Stream
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
-from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, OPEN, PAD, STRICT, WRAP, EpochLength
+from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, OPEN, PAD, STRICT, WRAP, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.snapshots import Snapshots
 from tensorflow_ignite.data.epochs.tensor_schema import Column, columns_of
 from tensorflow_ignite.data.epochs.tensors import arrays_of
@@ -41,7 +41,7 @@ class Source:
         self.opened: list[tuple[int, bool]] = []
         self.followed: list[bool] = []
 
-    def __call__(self, epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
+    def __call__(self, epoch: int, start: EpochStart, keep: Keep | None, follow: bool) -> list[Stream]:
         self.followed.append(follow)
         self.opened.append((epoch, keep is not None and keep(1)))
         return [_Stream(batches) for batches in self.streams]

@@ -11,7 +11,7 @@ from row_node import RowStream
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder
 from tensorflow_ignite.data.epochs.prefetch import PREFETCH_BATCHES, EpochReader, ReaderClosedError, Stream
-from tensorflow_ignite.data.epochs.rows_per_worker import STRICT, EpochLength
+from tensorflow_ignite.data.epochs.rows_per_worker import STRICT, EpochLength, EpochStart
 from tensorflow_ignite.data.epochs.tensor_schema import Column
 
 LAYOUT = (Column("c", "int64"),)
@@ -20,7 +20,7 @@ LAYOUT = (Column("c", "int64"),)
 def reader_of(*streams: RowStream, rows: int | None = None, layout: tuple[Column, ...] = LAYOUT) -> EpochReader:
     """A reader over streams that begin anew each time they are opened."""
 
-    def opened(epoch: int, keep: Keep | None, follow: bool) -> list[Stream]:
+    def opened(epoch: int, start: EpochStart, keep: Keep | None, follow: bool) -> list[Stream]:
         return list(streams)
 
     length = EpochLength() if rows is None else EpochLength(rows, rows, STRICT)

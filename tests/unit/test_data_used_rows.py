@@ -21,7 +21,15 @@ from tensorflow_ignite.data.epochs.emission import Emission
 from tensorflow_ignite.data.epochs.epoch import Epoch, Resumption, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
-from tensorflow_ignite.data.epochs.rows_per_worker import BEGIN, NOT_COUNTED, PAD, WRAP, EpochLength, EpochStart
+from tensorflow_ignite.data.epochs.rows_per_worker import (
+    BEGIN,
+    MILLION,
+    NOT_COUNTED,
+    PAD,
+    WRAP,
+    EpochLength,
+    EpochStart,
+)
 from tensorflow_ignite.data.epochs.snapshots import Snapshots
 from tensorflow_ignite.data.epochs.tensor_schema import columns_of
 from tensorflow_ignite.data.epochs.unit_rows import with_later_rows
@@ -116,8 +124,10 @@ class Worker:
         self.ended = 0, 0
         self.extend: Any = None
 
-    def _streams(self, epoch: int, keep: Any, follow: bool) -> list[Any]:
+    def _streams(self, epoch: int, start: EpochStart, keep: Any, follow: bool) -> list[Any]:
         order = shuffling.order(self.partitions, 5, epoch) if self.window is not None else self.partitions
+        begin = len(order) * start.share // MILLION
+        order = [*order[begin:], *order[:begin]]
         parts = [order[number :: self.streams] for number in range(self.streams)]
         return [_Stream(self.rows, part, self.size, self.is_mixed) for part in parts]
 
@@ -288,11 +298,18 @@ def test_an_epoch_that_begins_with_the_rows_that_the_last_one_left_out_goes_on(b
     rows = rows_of(0, 300)
     worker = Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed)
     worker.read(0, None)
-    whole = worker.read(1, None, start=EpochStart(begin))
+    start = EpochStart(begin, begin * MILLION // 300)
+    whole = worker.read(1, None, start=start)
     assert sorted(whole) == list(range(300))
+    assert Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed).read(1, None, start=start) == whole
     for taken in (1, 20, 100, 260, 299, 300):
-        rest = Worker(rows, range(PARTITIONS)).read(1, None, Resumption(taken, 0, (worker.used(taken),)))
-        assert sorted(whole[:taken] + rest) == list(range(300))
+        resumption = Resumption(taken, 0, (worker.used(taken),))
+        same = Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed)
+        assert same.read(1, None, resumption, start=start) == whole[taken:]
+        assert same.read(2, None, start=start) == whole
+        for caches in (True, False):
+            rest = Worker(rows, range(PARTITIONS)).read(1, None, resumption, start=start, caches=caches)
+            assert sorted(whole[:taken] + rest) == list(range(300))
 
 
 @pytest.mark.parametrize("window", ORDERS.values(), ids=ORDERS)

@@ -31,7 +31,9 @@ def predict(
     ] = "",
     script: Annotated[
         Path | None,
-        option("--script", "SCRIPT", "A script, folder or .zip archive that defines predict(batch), in place of a model."),
+        option(
+            "--script", "SCRIPT", "A script, folder or .zip archive that defines predict(batch), in place of a model."
+        ),
     ] = None,
     signature: Annotated[
         str, option("--signature", "NAME", "The function of the model; its default one when left out.")

@@ -276,10 +276,10 @@ class EpochSource:
             self._order.epoch,
         )
 
-    def _streams(self, epoch: int, keep: Keep | None, follow: bool) -> Sequence[Stream]:
+    def _streams(self, epoch: int, start: EpochStart, keep: Keep | None, follow: bool) -> Sequence[Stream]:
         request, plan, order = self._request, self._plan, self._order
         shuffled = request.window is not None
-        endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(order.start.share / MILLION)
+        endpoints = plan.shuffled(order.seed, epoch) if shuffled else plan.beginning_at(start.share / MILLION)
         if request.since or (keep is not None and request.snapshot == REFRESH):
             keep, end = keep or (lambda size: False), self._say_whole if request.since else (lambda _: None)
             return self._identified(plan, endpoints, self._since, request.transport, choice.STREAMS, keep, end)

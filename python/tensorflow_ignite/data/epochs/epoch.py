@@ -131,9 +131,9 @@ class Epoch:
     """The rows that one iterator reads.
 
     Attributes:
-        streams: Opens the streams of an epoch. Arguments: its number; a function that says whether a batch of this size
-            will be cached, or None without a snapshot; whether partitions may be followed to new owners, which changes
-            the order of rows.
+        streams: Opens the streams of an epoch. Arguments: its number; where it begins; a function that says whether a
+            batch of this size will be cached, or None without a snapshot; whether partitions may be followed to new
+            owners, which changes the order of rows.
         layout: The expected layout of each column.
         length: Number of rows.
         order: Order of rows.
@@ -159,7 +159,7 @@ class Epoch:
         set_window: Called with the number of rows of a window, when it was determined by their size.
     """
 
-    streams: Callable[[int, Keep | None, bool], Sequence[Stream]]
+    streams: Callable[[int, EpochStart, Keep | None, bool], Sequence[Stream]]
     layout: tuple[Column, ...]
     length: EpochLength
     order: RowOrder
@@ -334,20 +334,18 @@ class _EpochPass:
             return self._unused_rows()
         if self._snapshot is None and self._epoch.counts_by_reading:
             rows = sum(batch.rows for batch in self._read(self._epoch.order.epoch))
-            target = self._epoch.target
             # Without a snapshot the rows are read a second time.
-            self._snapshot = target.snapshots.get(target.name) if target else None
+            self._snapshot = self._cached()
             return self._snapshot.rows if self._snapshot else rows
         return self._snapshot.rows if self._snapshot else -1
 
     def _unused_rows(self) -> int:
-        target, found = self._epoch.target, self._resumption.lead
-        known = self._snapshot
+        found, known = self._resumption.lead, self._snapshot
         for batch in known.batches if known else self._read(self._epoch.order.epoch):
             found += batch.rows
             if batch.identities is not None:
                 found -= int(np.count_nonzero(self._resumption.find(batch.identities)))
-        self._snapshot = known or (target.snapshots.get(target.name) if target else None)
+        self._snapshot = known or self._cached()
         return found
 
     def _refresh(self) -> None:
@@ -521,22 +519,31 @@ class _EpochPass:
 
     def _cached_or_read(self, epoch: int) -> Batches:
         """The batches in the order of an epoch, from memory if they are cached."""
-        target = self._epoch.target
-        snapshot = self._snapshot or (target.snapshots.get(target.name) if target else None)
-        if snapshot is not None and (self._epoch.order.window is None or snapshot.epoch == epoch):
-            batches = snapshot.batches
-            if self._epoch.order.window is None:
-                batches = tuple(with_later_rows(batches))
-            return (batch for batch in _from(batches, self._epoch.order.start.rows))
-        return self._read(epoch)
+        start, is_plain = self._epoch.order.start, self._epoch.order.window is None
+        snapshot = self._snapshot or self._cached()
+        if snapshot is None and start != BEGIN and self._epoch.target is not None:
+            # In the order of the first epoch, so that later ones are those of a process that has read all of them.
+            with closing(self._read(epoch)) as batches:
+                for _ in batches:
+                    if self._writer is None:
+                        break
+            snapshot = self._cached()
+        if snapshot is not None and (is_plain or snapshot.epoch == epoch):
+            cached = with_later_rows(snapshot.batches) if is_plain else snapshot.batches
+            return (batch for batch in _from(tuple(cached), start.rows))
+        return self._read(epoch, start)
 
-    def _read(self, epoch: int) -> Batches:
+    def _cached(self) -> Snapshot | None:
+        target = self._epoch.target
+        return target.snapshots.get(target.name) if target else None
+
+    def _read(self, epoch: int, start: EpochStart = BEGIN) -> Batches:
         """The batches from their nodes; they become a snapshot if all arrive."""
         target = self._epoch.target
         writer = target.snapshots.begin(target.name, target.limit(), self._epoch.subject) if target else None
         self._writer = writer
         try:
-            streams = self._epoch.streams(epoch, writer.is_active if writer else None, not self._is_restart)
+            streams = self._epoch.streams(epoch, start, writer.is_active if writer else None, not self._is_restart)
             with closing(self._prefetched(streams)) as batches:
                 for batch in batches:
                     if writer is not None and not writer.add(batch):
