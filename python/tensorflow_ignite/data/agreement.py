@@ -125,21 +125,6 @@ def further(
     return found
 
 
-def meet(name: str, number: int, pause: Callable[[float], None]) -> None:
-    """Returns when all workers of the job have called it with the same name and number, however long that takes.
-
-    Args:
-        name: What the workers have done, in at most 80 characters.
-        number: How often.
-        pause: Waits some seconds; an error that it raises ends the wait.
-    """
-    seconds = _LONGEST_PAUSE_SECONDS
-    while not _numbers(name, number, 0, ()):
-        pause(seconds)
-        # Others may train for hours.
-        seconds = min(2 * seconds, _LONGEST_MEETING_PAUSE_SECONDS)
-
-
 def exchange(name: str, number: int, value: int, pause: Callable[[float], None]) -> list[int]:
     """The numbers of all workers of the job, by their indices, when all have called it with the same name and number.
 
@@ -153,6 +138,7 @@ def exchange(name: str, number: int, value: int, pause: Callable[[float], None])
     seconds = _FIRST_PAUSE_SECONDS
     while not (found := _numbers(name, number, value, ())):
         pause(seconds)
+        # Others may train for hours.
         is_long = time.monotonic() - begin > SECONDS_TO_SAY
         seconds = min(2 * seconds, _LONGEST_MEETING_PAUSE_SECONDS if is_long else _LONGEST_PAUSE_SECONDS)
     return found

@@ -182,7 +182,7 @@ class RoundLoop:
     def _finish(self, number: int) -> None:
         """A round is over when all workers have done it."""
         with Pause() as pause:
-            agreement.meet("rounds", number, pause)
+            agreement.exchange("rounds", number, 0, pause)
         if self._here.is_chief:
             self._state.rounds[-1].finished_at.GetCurrentTime()
             self._state.since, self._state.until = self._state.until, ""
