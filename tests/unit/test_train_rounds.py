@@ -67,7 +67,9 @@ class Cluster:
             "any_row": lambda cache, since, keys: self.new_rows.pop(0) if self.new_rows else True,
         }.items():
             monkeypatch.setattr(round_loop, name, value)
-        monkeypatch.setattr(round_loop.agreement, "meet", lambda name, number, pause: self.met.append(number))
+        monkeypatch.setattr(
+            round_loop.agreement, "exchange", lambda name, number, value, pause: self.met.append(number)
+        )
 
     def pause(self, seconds: float) -> None:
         event = next(self.waits, None)
