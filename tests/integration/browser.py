@@ -44,8 +44,8 @@ class Browser:
     def __init__(self) -> None:
         """Starts the browser, with a profile of its own."""
         assert PROGRAM is not None
-        # It aborts if the path of its socket has more than 107 bytes, as below a test's own folder.
-        self._folder = tempfile.TemporaryDirectory(prefix="browser-")
+        # It aborts if the path of its socket has more than 107 bytes, as below the folder of a test run.
+        self._folder = tempfile.TemporaryDirectory(prefix="browser-", dir="/tmp")
         self.faults: list[str] = []
         commands, self._commands = os.pipe()
         self._answers, answers = os.pipe()

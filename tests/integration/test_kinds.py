@@ -29,13 +29,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LINE = "points_of_a_line"
 PARTITIONS = 64
 ROWS = 480
-# Each kind once, and each way to train; tests/chaos/test_kinds.py has the other combinations.
+# Each kind once, and each way to train; tests/chaos/test_kinds.py has the other combinations, but not central-storage.
 CELLS: list[tuple[JobKind, str]] = [
     ("multi-worker-mirrored", "keras"),
     ("mirrored", "tf_keras"),
     ("parameter-server", "tf_keras"),
     ("one", "loop"),
-    ("central-storage", "loop"),
+    *(("central-storage", library) for library in ("keras", "tf_keras", "loop")),
 ]
 # `make test` has this one, and jobs of two other kinds in test_job_rows.py and test_resumed_epochs_tensorflow.py.
 QUICK_CELLS = CELLS[1:2]
@@ -291,17 +291,26 @@ def test_nodes_of_an_attribute_run_the_tasks_and_read_what_others_own_which_need
     (without / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")
     monkeypatch.setenv("RACK", "with")
     with LocalCluster(nodes=1, config=config) as nodes:
+        monkeypatch.setenv("RACK", "servers")
+        nodes.start_node()
         monkeypatch.setenv("RACK", "without")
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(without), os.environ.get("PYTHONPATH", "")]))
         nodes.start_node()
-        tfi.load("racks", {"id": np.arange(64)}, partitions=64, address=nodes.address)
+        x = np.linspace(0, 1, 64, dtype=np.float32)
+        tfi.load("racks", {"x": x, "y": 2 * x + 1}, partitions=64, address=nodes.address)
         options: dict[str, Any] = {"cache": "racks", "args": [str(tmp_path)]}
         with tfi.connect(nodes.address) as client:
             with pytest.raises(NoAgentError, match=r"has no TensorFlow .* or other nodes \(workers\.nodes\)"):
                 client.submit(SCRIPTS / "show_task.py", **options)
-            job = succeed(client, "show_task.py", workers=tfi.Workers(nodes={"rack": "with"}), **options)
+            workers = tfi.Workers(nodes={"rack": "with"})
+            job = succeed(client, "show_task.py", workers=workers, **options)
             assert [task.node_address for task in job.attempt.tasks] == [nodes.address]
             assert read(tmp_path, "worker-0.json")["partitions"] == list(range(64))
+            options["args"].append("loop")
+            strategy = tfi.ParameterServer(2, server_nodes={"rack": "servers"})
+            job = succeed(client, "train_kind.py", workers=workers, strategy=strategy, **options)
+            found = {task.name: task.node_address for task in job.attempt.tasks}
+            assert [found[name] for name in ("worker 0", "ps 0", "ps 1")] == [nodes.address, *[nodes.addresses[1]] * 2]
 
 
 @pytest.mark.full

@@ -165,6 +165,7 @@ def test_names_and_values_of_options_are_the_same_in_files_and_settings(tmp_path
         ("environment.variables.A=b=c", None),
         ("restart.quorum=most", "restart.quorum 'most' does not exist. It is one of majority, none"),
         ("timeouts.stall=1x", "timeouts.stall is '1x'"),
+        ("rounds.replay=0.5s", "rounds.replay is '0.5s'. It is a number. For example: 0.5"),
         ("prediction.output_cache=a", "is no option of a job"),
     ],
 )

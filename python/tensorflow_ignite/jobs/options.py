@@ -204,7 +204,8 @@ def read(name: str, text: str, hint: Any) -> Any:
     Raises:
         InvalidRequestError: The text has no value of this type.
     """
-    hint = _required(hint)
+    # Times have no default of their own; a share, such as rounds.replay, has one, and no unit.
+    is_time, hint = hint == float | None, _required(hint)
     if is_mapping(hint):
         hint = get_args(hint)[1]
     if get_origin(hint) is Literal:
@@ -219,8 +220,9 @@ def read(name: str, text: str, hint: Any) -> Any:
         return int(text)
     if hint is float:
         found = re.fullmatch(r"(\d{1,12}(?:\.\d+)?|\.\d+)([smhd]?)", text)
-        if not found:
-            raise _unreadable(name, text, "a number; of seconds, or with s, m, h or d a time", "90s")
+        if not found or (found[2] and not is_time):
+            rule = ("a number of seconds, or with s, m, h or d a time", "90s") if is_time else ("a number", "0.5")
+            raise _unreadable(name, text, *rule)
         return float(found[1]) * _UNIT_SECONDS[found[2]]
     return text
 
