@@ -340,6 +340,8 @@ def test_the_end_of_a_job_begins_no_run_of_wandb(monkeypatch: pytest.MonkeyPatch
         ("sqlite:////shared/mlflow.db", False),
         ("file:///shared/mlruns", False),
         ("postgresql://server/mlflow", False),
+        ("postgresql+psycopg2://server/mlflow", False),
+        ("databricks", False),
     ],
 )
 def test_a_store_in_the_work_directory_of_a_task_is_refused(

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.train.tracking.run import PREFIX, Outcome, RunSource, importing
@@ -95,13 +94,9 @@ def _metric(name: str) -> str:
 
 def _is_in_work_directory(uri: str) -> bool:
     """Whether the address of a store is a file or a folder in the work directory of this process."""
-    if uri.startswith("sqlite:///"):
-        path = uri.removeprefix("sqlite:///").partition("?")[0]
-    elif urlsplit(uri).scheme in ("", "file"):
-        path = unquote(urlsplit(uri).path)
-    else:
-        return False
-    return Path(path).resolve().is_relative_to(Path.cwd())
+    path = re.sub("^(sqlite:///|file:(//)?)", "", uri).partition("?")[0]
+    is_local = not re.match("databricks|[a-z][a-z0-9+.-]+:", path)
+    return is_local and Path(path).resolve().is_relative_to(Path.cwd())
 
 
 def find(mlflow: Any, job: str) -> str | None:
