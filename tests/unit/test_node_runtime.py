@@ -34,5 +34,5 @@ def test_a_machine_without_a_folder_for_temporary_files_is_one_message(
     (tmp_path / "add-opens.txt").touch()
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "missing")])
-    with pytest.raises(NodeStartError, match="no folder for temporary files: No usable temporary directory .*missing"):
+    with pytest.raises(NodeStartError, match=r"no folder for temporary files: No usable temporary directory .*missing"):
         jvm_options(service={}, jars=tmp_path)

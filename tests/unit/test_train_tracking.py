@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,6 +19,7 @@ import tensorflow_ignite as tfi
 from tensorflow_ignite import task
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.train import callback_states
 from tensorflow_ignite.train.tracking import mlflow_run, tracker, wandb_run
 from tensorflow_ignite.train.tracking.run import RunSource
 
@@ -222,6 +223,34 @@ def test_the_callback_records_epochs_and_every_nth_step_by_the_steps_of_the_opti
     callback.on_epoch_end(0, {"loss": 2.0})
     tracked.close()
     assert run.points == [(2, "fine/step_loss", 2), (3, "fine/loss", 2), (3, "fine/epoch", 1)]
+
+
+def test_a_checkpoint_callback_takes_the_callback_for_one_of_the_user_without_state(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    callback = tracker.Tracker(None).callback()
+
+    class CallbackList:
+        callbacks: ClassVar[list[Any]] = [callback]
+
+        def on_train_begin(self, logs: Any = None) -> None:
+            callback.on_train_begin(logs)
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            callback.set_model(SimpleNamespace(optimizer=SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: 5))))
+            callback.on_epoch_end(epoch, logs)
+
+    # As Keras' module of callbacks.
+    callback_states.watch(SimpleNamespace(CallbackList=CallbackList))  # type: ignore[arg-type]
+    CallbackList().on_train_begin()
+    CallbackList().on_epoch_end(0, {"loss": 1.0})
+    states = callback_states.CallbackStates()
+    with caplog.at_level(logging.WARNING):
+        states.take([callback], None)
+    assert not caplog.records
+    saved = states.serialize()
+    states.deserialize(saved)
+    assert not states.restore()
 
 
 def test_models_are_recorded_in_every_run_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,8 +144,8 @@ def _temporary_folder() -> str:
         return tempfile.gettempdir()
     except FileNotFoundError as error:
         raise NodeStartError(
-            f"The node has no folder for temporary files: {error.strerror}. It writes into one, such as /tmp. Make /tmp "
-            "writable (in a container, mount a volume there), or set TMPDIR to a folder that this user may write."
+            f"The node has no folder for temporary files: {error.strerror}. It writes into one, such as /tmp. Make "
+            "/tmp writable (in a container, mount a volume there), or set TMPDIR to a folder that this user may write."
         ) from error
 
 
