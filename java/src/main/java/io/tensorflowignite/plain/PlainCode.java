@@ -60,12 +60,13 @@ final class PlainCode {
             && Arrays.stream(name.split("/", -1))
                 .noneMatch(part -> part.isEmpty() || part.equals(".") || part.equals(".."))
             && name.chars().noneMatch(letter -> letter == '\\' || Character.isISOControl(letter))
-            && name.length() <= MAX_NAME;
+            && name.length() <= MAX_NAME
+            && StandardCharsets.UTF_8.newEncoder().canEncode(name);
     if (!isGood) {
       throw invalid(
           "The code has a file named '%.200s'. A name is a relative path of at most %,d characters,"
-              + " with '/' between its parts, without '.', '..', backslashes and control"
-              + " characters. Rename the file.",
+              + " with '/' between its parts, without '.', '..', backslashes, control characters"
+              + " and incomplete characters. Rename the file.",
           name, MAX_NAME);
     }
     return name;

@@ -50,7 +50,8 @@ public class PlainCodeTest {
 
   @Test
   public void aFileThatCannotBeUnpackedIsRefused() {
-    for (String name : new String[] {"", "/a", "a/", "a//b", "./a", "a/../b", "a\\b", "a\nb"}) {
+    for (String name :
+        new String[] {"", "/a", "a/", "a//b", "./a", "a/../b", "a\\b", "a\nb", "\uD800"}) {
       refuse(ERROR_CODE_CODE_INVALID, "A name is a relative path", Map.of(name, ""));
     }
     refuse(ERROR_CODE_CODE_INVALID, "as the folder of 'a/b'", Map.of("a", "", "a/b", ""));
