@@ -112,8 +112,9 @@ def health(tmp_path: Path, **variables: str) -> tuple[int, str]:
 
 
 def test_the_health_check_asks_the_http_port_if_the_node_has_one(tmp_path: Path) -> None:
-    for port in ({}, {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}, {"TENSORFLOW_IGNITE_HTTP_PORT": "8501..8510"}):
-        assert health(tmp_path, **port) == (0, "called nodes --json\n")
+    for port in ("", "0", "8501..8510", "none"):
+        assert health(tmp_path, TENSORFLOW_IGNITE_HTTP_PORT=port) == (0, "called nodes --json\n")
+    assert health(tmp_path) == (0, "called nodes --json\n")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
     threading.Thread(target=server.serve_forever).start()
     asked = {"TENSORFLOW_IGNITE_HTTP_PORT": str(server.server_port), "TENSORFLOW_IGNITE_ADDRESS": "127.0.0.1:10820,b:1"}
