@@ -102,7 +102,10 @@ final class PlainOutput {
         .orElseThrow(
             () ->
                 wrong(
-                    "The role", name, "worker, ps, client, evaluator, or one of the job", "worker"));
+                    "The role",
+                    name,
+                    "worker, ps, client, evaluator, or one of the job",
+                    "worker"));
   }
 
   private static TensorFlowIgniteException wrong(
