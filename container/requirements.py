@@ -17,14 +17,17 @@ import tomllib
 
 project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
 # The package itself is built in this environment.
-asked = [*project["dependencies"], *project["optional-dependencies"][sys.argv[1]], "setuptools"]
+requirements = [*project["dependencies"], *project["optional-dependencies"][sys.argv[1]], "setuptools"]
 pins = re.findall(r"(?m)^[a-z0-9].*(?:\n .*)*", Path("constraints.txt").read_text())
 with tempfile.NamedTemporaryFile("w", suffix=".txt") as versions:
     versions.writelines(pin.partition("\\")[0] + "\n" for pin in pins)
     versions.flush()
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed", "--no-build-isolation"]
     answer = subprocess.run(
-        [*pip, "--report=-", "--constraint", versions.name, *asked], check=True, stdout=subprocess.PIPE, text=True
+        [*pip, "--report=-", "--constraint", versions.name, *requirements],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     )
 names = {
     re.sub(r"[-_.]+", "-", each["metadata"]["name"]).lower()  # as constraints.txt writes it

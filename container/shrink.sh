@@ -9,5 +9,6 @@ cd "$1"/lib/python3*/site-packages
 mv sklearn/datasets/data/digits.csv.gz "$1"
 "$1"/bin/pip uninstall --quiet --yes scikit-learn scipy joblib threadpoolctl narwhals
 rm -rf tensorflow/include pyarrow/include clang/native
-# Others than these two were changed after they were linked, which strip does not understand.
+# Only libraries of these two packages: wheels of other packages have libraries that were changed after the link, and strip
+# breaks them.
 find tensorflow pyarrow -type f \( -name '*.so' -o -name '*.so.*' \) -exec strip --strip-unneeded {} +

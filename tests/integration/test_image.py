@@ -81,7 +81,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
     output("debootstrap", "--variant=minbase", include, "bookworm", root, mirrors[0], seconds=BUILD_SECONDS)
     # Authorities that this machine trusts beside those of Debian.
     shutil.copytree("/usr/local/share/ca-certificates", root / "usr/local/share/ca-certificates", dirs_exist_ok=True)
-    output("chroot", root, "update-ca-certificates")
+    # The folder for temporary files of this process is not there.
+    output("chroot", root, "env", "--unset=TMPDIR", "update-ca-certificates")
     (root / "etc/pip.conf").write_text("[global]\ncert = /etc/ssl/certs/ca-certificates.crt\n")
     output("tar", "-C", root, "-cf", archive, ".")
     output("podman", "import", archive, OWN_BASE)

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import re
+import ssl
 import subprocess
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
 import zipfile
 from fnmatch import fnmatch
@@ -19,12 +22,14 @@ import pytest
 import typer.main
 import yaml
 
+from certificates import make_authority
 from tensorflow_ignite.cli.app import app
 from tensorflow_ignite.node.host import STOP_TIMEOUT
 
 tomllib = pytest.importorskip("tomllib")
 
 ROOT = Path(__file__).parents[2]
+HEALTHY = ROOT / "container/healthy.py"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -69,9 +74,76 @@ def test_what_a_container_runs_by_default_and_for_its_health_are_commands_of_our
     assert {option.partition("=")[0] for option in options.split()} == {
         *("--interval", "--timeout", "--start-period", "--retries")
     }
-    program, *arguments = json.loads(check)
-    assert program in PROJECT["scripts"]
-    assert parsed(arguments)[0] == "nodes"
+    program, option, path = json.loads(check)
+    assert (program, option) == ("python", "-I")
+    source = image_file(path)
+    assert source == HEALTHY
+    (command,) = re.findall(r'execvp\("tensorflow-ignite", (\[.*\])\)', source.read_text())
+    assert parsed(json.loads(command)[1:])[0] == "nodes"
+    # It makes two requests.
+    (seconds,) = re.findall(r"(?m)^SECONDS = (\d+)$", source.read_text())
+    assert 2 * int(seconds) < int(re.findall(r"--timeout=(\d+)s", options)[0])
+
+
+class Health(http.server.BaseHTTPRequestHandler):
+    """Answers as a node does."""
+
+    status = 200
+
+    def do_GET(self) -> None:
+        assert self.path == "/health/live"
+        self.send_response(self.status)
+        self.end_headers()
+        self.wfile.write(b'{"ok": true}' if self.status == 200 else b'{"reason": "a thread stands still"}')
+
+    def log_message(self, *_arguments: Any) -> None:
+        """Prints nothing."""
+
+
+def health(tmp_path: Path, **variables: str) -> tuple[int, str]:
+    """Runs the health check of the image; returns its exit code and what it prints."""
+    program = tmp_path / "tensorflow-ignite"
+    program.write_text('#!/bin/sh\necho "called $@"\n')
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", **variables}
+    done = subprocess.run([sys.executable, "-I", HEALTHY], env=environment, capture_output=True, text=True, check=False)
+    assert not done.stderr
+    return done.returncode, done.stdout
+
+
+def test_the_health_check_asks_the_http_port_if_the_node_has_one(tmp_path: Path) -> None:
+    for port in ("", "0", "8501..8510", "none"):
+        assert health(tmp_path, TENSORFLOW_IGNITE_HTTP_PORT=port) == (0, "called nodes --json\n")
+    assert health(tmp_path) == (0, "called nodes --json\n")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
+    threading.Thread(target=server.serve_forever).start()
+    asked = {"TENSORFLOW_IGNITE_HTTP_PORT": str(server.server_port), "TENSORFLOW_IGNITE_ADDRESS": "127.0.0.1:10820,b:1"}
+    try:
+        assert health(tmp_path, **asked) == (0, '{"ok": true}\n')
+        Health.status = 503
+        assert health(tmp_path, **asked) == (1, '{"reason": "a thread stands still"}\n')
+    finally:
+        Health.status = 200
+        server.shutdown()
+        server.server_close()
+    code, text = health(tmp_path, **asked)
+    assert code == 1
+    assert f"port {server.server_port} of the node does not answer: HTTPS: " in text
+
+
+def test_the_health_check_asks_a_node_with_tls(tmp_path: Path) -> None:
+    node = make_authority(tmp_path, "tests").issue("node", ["another-name"])
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(node.certificate, node.key)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        port = str(server.server_port)
+        assert health(tmp_path, TENSORFLOW_IGNITE_HTTP_PORT=port) == (0, '{"ok": true}\n')
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_only_volumes_are_written() -> None:

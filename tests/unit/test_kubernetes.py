@@ -112,6 +112,10 @@ def test_the_plain_manifests_are_what_the_chart_renders() -> None:
         ("security.enabled=perhaps", "at '/security/enabled': got string, want boolean"),
         ("memory.rows=2Gi", "at '/memory/rows': got string, want integer"),
         ("replica=3", "additional properties 'replica' not allowed"),
+        ("replicas=null", "replicas"),
+        ("memory=null", "memory"),
+        ("security.access=null", "access"),
+        ("workSize=500K", "at '/workSize': '500K' does not match pattern"),
     ],
 )
 def test_a_value_of_another_type_is_one_message(option: str, message: str) -> None:
@@ -120,6 +124,30 @@ def test_a_value_of_another_type_is_one_message(option: str, message: str) -> No
     lines = [line for line in refused.value.stderr.splitlines() if line.startswith("- at ")]
     assert len(lines) == 1
     assert message in lines[0]
+
+
+@needs_helm
+def test_large_numbers_of_a_file_stay_whole_numbers(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("user: 1000680000\nenvironment: {BYTES: 10000000, FLAG: true, RATE: 0.5}\n")
+    rendered = yaml.safe_load_all(render.render("--values", str(tmp_path / "values.yaml")))
+    (made,) = (each for each in rendered if each["kind"] == "StatefulSet")
+    spec = made["spec"]["template"]["spec"]
+    numbers = [spec["securityContext"][name] for name in ("runAsUser", "runAsGroup", "fsGroup")]
+    assert numbers == [1000680000] * 3
+    assert all(isinstance(number, int) for number in numbers)
+    variables = {each["name"]: each.get("value") for each in spec["containers"][0]["env"]}
+    assert (variables["BYTES"], variables["FLAG"], variables["RATE"]) == ("10000000", "true", "0.5")
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("access", "rules"),
+    [('["alice submit"]', ["operator watch,stop", "operator predict *", "alice submit"]), ("[]", [])],
+)
+def test_rules_of_a_user_leave_a_pod_those_that_drain_its_node(access: str, rules: list[str]) -> None:
+    rendered = yaml.safe_load_all(render.render("--set-json", f"security.access={access}"))
+    (made,) = (each for each in rendered if each["kind"] == "ConfigMap")
+    assert re.findall("<value>(operator.*|alice.*)</value>", made["data"]["node.xml"]) == rules
 
 
 @needs_helm

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import struct
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import pytest
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import task
+from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.train import callback_states
 from tensorflow_ignite.train.tracking import mlflow_run, tracker, wandb_run
+from tensorflow_ignite.train.tracking.run import RunSource
 
 
 class Run:
@@ -89,20 +97,83 @@ def test_a_broken_tracker_is_named_in_the_log_once_and_the_training_goes_on(capl
     ]
 
 
-def test_an_error_of_the_script_and_an_exit_code_end_the_run_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("excepthook", "exit"):
-        monkeypatch.setattr(sys, name, getattr(sys, name))
-    failed, exited = Run(), Run()
-    for run in (failed, exited):
-        tracked = tracker.Tracker(run)
-        if run is failed:
-            sys.excepthook(ValueError, ValueError("as expected"), None)
-        else:
-            with pytest.raises(SystemExit):
-                sys.exit(3)
-        tracked.close()
-        tracked.close()
-    assert failed.ends == exited.ends == ["failed"]
+# A script whose tracker has a run that prints its figures and its end.
+SCRIPT = """
+import logging, signal, sys, threading
+logging.basicConfig(stream=sys.stdout, format="%(message)s")
+from tensorflow_ignite.train.tracking import tracker
+class Run:
+    last_step = lambda self, name: None
+    write = lambda self, figures: print("wrote", len(figures), flush=True)
+    end = lambda self, outcome: print("end", outcome, flush=True)
+def ask():
+    {ask}
+tracked = tracker.Tracker(Run(), ask)
+{rest}
+"""
+
+
+def script(rest: str, ask: str = "return 'stopped'", **variables: str) -> subprocess.Popen[str]:
+    """Starts a script with a tracker."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT.format(rest=rest, ask=ask)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, **variables},
+    )
+
+
+@pytest.mark.parametrize(
+    ("rest", "code", "end"),
+    [
+        ("", 0, "finished"),
+        ("sys.exit(0)", 0, "finished"),
+        ("sys.exit(3)", 3, "failed"),
+        ("sys.exit('a reason')", 1, "failed"),
+        ("1 / 0", 1, "failed"),
+        ("try:\n    sys.exit(3)\nexcept SystemExit:\n    pass", 0, "finished"),
+        ("each = threading.Thread(target=lambda: sys.exit(3)); each.start(); each.join(); sys.exit()", 0, "finished"),
+    ],
+)
+def test_a_run_ends_as_its_script(rest: str, code: int, end: str) -> None:
+    with script(rest) as process:
+        assert process.communicate()[0].splitlines() == [f"end {end}"]
+    assert process.returncode == code
+
+
+def test_a_code_that_no_hook_of_python_reports_is_named_in_the_log() -> None:
+    with script("raise SystemExit(3)") as process:
+        warning, end = process.communicate()[0].splitlines()
+    assert "the script has raised SystemExit itself, and the tracker cannot see its code" in warning
+    assert end == "end finished"
+
+
+@pytest.mark.parametrize(
+    ("ask", "end"), [("return 'stopped'", "stopped"), ("raise OSError('no answer')", "restarting")]
+)
+@pytest.mark.parametrize(
+    ("before", "code"),
+    [("", -signal.SIGTERM), ("signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))\n", 7)],
+)
+def test_a_job_that_stops_a_task_has_its_figures_and_ends_its_run(
+    tmp_path: Path, ask: str, end: str, before: str, code: int
+) -> None:
+    command = CommandFile(tmp_path / "command.json")
+    wait = "tracked.log(1, loss=1.0)\nprint('begun', flush=True)\nthreading.Event().wait(600)"
+    body = SCRIPT.replace("{rest}", wait).replace("tracked = ", f"{before}tracked = ").format(ask=ask)
+    with subprocess.Popen(
+        [sys.executable, "-c", body],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TENSORFLOW_IGNITE_COMMAND": str(command.path)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        command.stop()
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout.read().splitlines() == ["wrote 1", f"end {end}"]
+    assert process.returncode == code
 
 
 def test_a_task_that_does_not_write_needs_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +225,34 @@ def test_the_callback_records_epochs_and_every_nth_step_by_the_steps_of_the_opti
     assert run.points == [(2, "fine/step_loss", 2), (3, "fine/loss", 2), (3, "fine/epoch", 1)]
 
 
+def test_a_checkpoint_callback_takes_the_callback_for_one_of_the_user_without_state(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    callback = tracker.Tracker(None).callback()
+
+    class CallbackList:
+        callbacks: ClassVar[list[Any]] = [callback]
+
+        def on_train_begin(self, logs: Any = None) -> None:
+            callback.on_train_begin(logs)
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            callback.set_model(SimpleNamespace(optimizer=SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: 5))))
+            callback.on_epoch_end(epoch, logs)
+
+    # As Keras' module of callbacks.
+    callback_states.watch(SimpleNamespace(CallbackList=CallbackList))  # type: ignore[arg-type]
+    CallbackList().on_train_begin()
+    CallbackList().on_epoch_end(0, {"loss": 1.0})
+    states = callback_states.CallbackStates()
+    with caplog.at_level(logging.WARNING):
+        states.take([callback], None)
+    assert not caplog.records
+    saved = states.serialize()
+    states.deserialize(saved)
+    assert not states.restore()
+
+
 def test_models_are_recorded_in_every_run_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run()
     tracked = tracker.Tracker(run)
@@ -179,3 +278,117 @@ def test_records_of_an_offline_file_end_where_a_killed_process_has_cut_it() -> N
 def test_a_status_of_mlflow_is_known_for_every_end() -> None:
     assert mlflow_run._STATUSES.keys() == tracker._FLUSH_SECONDS.keys()
     assert wandb_run._EXIT_CODES.keys() == set(tracker._OUTCOMES.values())
+
+
+class Library:
+    """MLflow or W&B, as far as a run uses it.
+
+    Attributes:
+        begun: The arguments of each run.
+    """
+
+    def __init__(self, address: str = "http://server", found: str | None = None) -> None:
+        self.begun: list[dict[str, Any]] = []
+        self.parameters: dict[str, str] = {}
+        self.entities = SimpleNamespace(Metric=lambda *values: values)
+        self._address, self._found = address, found
+        self.batches: list[list[Any]] = []
+
+    def is_tracking_uri_set(self) -> bool:
+        return True
+
+    def get_tracking_uri(self) -> str:
+        return self._address
+
+    def MlflowClient(self) -> Any:
+        return SimpleNamespace(log_batch=lambda run, metrics: self.batches.append(metrics))
+
+    def search_runs(self, **_options: Any) -> list[Any]:
+        return [] if self._found is None else [SimpleNamespace(info=SimpleNamespace(run_id=self._found))]
+
+    def start_run(self, **options: Any) -> Any:
+        self.begun.append(options)
+        return SimpleNamespace(info=SimpleNamespace(run_id="r"), data=SimpleNamespace(params={}))
+
+    def log_params(self, parameters: Mapping[str, str]) -> None:
+        self.parameters.update(parameters)
+
+    Settings = SimpleNamespace
+
+    def init(self, **options: Any) -> Any:
+        self.begun.append(options)
+        config = dict(options.get("config") or {})
+        self.parameters = config
+        return SimpleNamespace(
+            config=SimpleNamespace(update=lambda values, allow_val_change: config.update(values)),
+            starting_step=0,
+            offline=False,
+            finish=lambda exit_code: None,
+        )
+
+
+SOURCE = RunSource("the job", "its name", 2, "2 workers", {"cache": "rows"})
+
+
+@pytest.mark.parametrize("found", [None, "r"])
+def test_options_for_mlflow_do_not_hide_the_job(monkeypatch: pytest.MonkeyPatch, found: str | None) -> None:
+    library = Library(found=found)
+    monkeypatch.setitem(sys.modules, "mlflow", library)
+    mlflow_run.MlflowRun(SOURCE, None, {"tags": {"team": "a"}, "run_name": "mine"})
+    (options,) = library.begun
+    assert options["tags"]["team"] == "a"
+    assert options["tags"]["tensorflow_ignite.job"] == "the job"
+    assert options["tags"]["tensorflow_ignite.attempt.2"] == "2 workers"
+    assert (options["run_name"], options.get("run_id")) == ("mine", found)
+
+
+def test_options_for_wandb_do_not_hide_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "wandb", library)
+    wandb_run.WandbRun(SOURCE, "project", {"config": {"rate": 0.1}, "tags": ["a"], "group": "g"})
+    (options,) = library.begun
+    assert (options["id"], options["resume"], options["group"]) == ("the job", "allow", "g")
+    assert options["tags"] == ["a", "attempt 1", "attempt 2"]
+    assert library.parameters == {"rate": 0.1, "cache": "rows"}
+
+
+def test_the_end_of_a_job_begins_no_run_of_wandb(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "wandb", library)
+    wandb_run.end_from_outside("the job", "failed", {"digits": "3"}, {"project": "p"})
+    assert library.begun == [{"id": "the job", "resume": "must", "project": "p"}]
+    assert library.parameters == {"tensorflow_ignite.model.digits": "3"}
+
+
+@pytest.mark.parametrize(
+    ("address", "is_lost"),
+    [
+        ("sqlite:///mlflow.db", True),
+        ("mlruns", True),
+        ("file:mlruns", True),
+        ("sqlite:////shared/mlflow.db", False),
+        ("file:///shared/mlruns", False),
+        ("postgresql://server/mlflow", False),
+        ("postgresql+psycopg2://server/mlflow", False),
+        ("databricks", False),
+    ],
+)
+def test_a_store_in_the_work_directory_of_a_task_is_refused(
+    monkeypatch: pytest.MonkeyPatch, address: str, is_lost: bool
+) -> None:
+    library = Library(address)
+    monkeypatch.setitem(sys.modules, "mlflow", library)
+    if is_lost:
+        with pytest.raises(InvalidRequestError, match="would write into the work directory of the task"):
+            mlflow_run.MlflowRun(SOURCE, None, {})
+    else:
+        mlflow_run.MlflowRun(SOURCE, None, {})
+    assert len(library.begun) == (not is_lost)
+
+
+def test_a_name_that_mlflow_refuses_does_not_keep_other_metrics_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    library = Library()
+    monkeypatch.setitem(sys.modules, "mlflow", library)
+    run = mlflow_run.MlflowRun(SOURCE, None, {})
+    run.write([(1, 2.0, {"precision@5": 0.5, "val/loss (mean)": 1.0})])
+    assert library.batches == [[("precision_5", 0.5, 2000, 1), ("val/loss _mean_", 1.0, 2000, 1)]]

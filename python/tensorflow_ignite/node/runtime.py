@@ -139,6 +139,16 @@ def _heap(extra: Sequence[str]) -> tuple[str, ...]:
     return f"-Xms{sizes[-1]}", f"-Xmx{sizes[-1]}"
 
 
+def _temporary_folder() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise NodeStartError(
+            f"The node has no folder for temporary files: {error.strerror}. It writes into one, such as /tmp. Make "
+            "/tmp writable (in a container, mount a volume there), or set TMPDIR to a folder that this user may write."
+        ) from error
+
+
 def jvm_options(
     *, service: dict[str, str], extra: Sequence[str] = (), jars: Path = JARS, python: str = sys.executable
 ) -> list[str]:
@@ -149,6 +159,9 @@ def jvm_options(
         extra: Options of the user, as java takes them.
         jars: The folder with the jars.
         python: The interpreter of the agent, unless service names one.
+
+    Raises:
+        NodeStartError: No folder for temporary files can be written.
     """
     opens = (jars / "add-opens.txt").read_text(encoding="utf-8").split()
     settings = {"python": python, **service}
@@ -165,7 +178,7 @@ def jvm_options(
         # Keeps the JVM's counters out of a file that a killed process would leave behind.
         "-XX:+PerfDisableSharedMem",
         *((f"-XX:SharedArchiveFile={classes}",) if classes.exists() else ()),
-        f"-Djava.io.tmpdir={tempfile.gettempdir()}",
+        f"-Djava.io.tmpdir={_temporary_folder()}",
         "-Djava.net.preferIPv4Stack=true",
         "-DIGNITE_UPDATE_NOTIFIER=false",
         # Notes each lock of each page, for dumps of deadlocks: a fifth of the time that a block of a file takes.

@@ -11,6 +11,8 @@ from tensorflow_ignite.v1 import agent_pb2
 
 #: Names the file with the newest commands; not set outside a job.
 COMMAND_VARIABLE = "TENSORFLOW_IGNITE_COMMAND"
+# How often a task reads them.
+POLL_SECONDS = 0.1
 
 
 class CommandReader:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from tensorflow_ignite.train.planned_end import POLL_SECONDS, PlannedEnd
+from tensorflow_ignite.train.command import POLL_SECONDS
+from tensorflow_ignite.train.planned_end import PlannedEnd
 from tensorflow_ignite.train.progress import announce
 
 # The time for which the process reports to the job that it works.

@@ -8,22 +8,18 @@ import os
 import signal
 import threading
 import time
-from types import FrameType
-from typing import Any, ClassVar, NoReturn
+from typing import ClassVar, NoReturn
 
 from tensorflow_ignite.train.agreement import Agreement, Decision
-from tensorflow_ignite.train.command import COMMAND_VARIABLE, CommandReader
+from tensorflow_ignite.train.command import COMMAND_VARIABLE, POLL_SECONDS, CommandReader
 from tensorflow_ignite.train.progress import announce, report_end
+from tensorflow_ignite.train.termination import KILL_SECONDS, Termination
 from tensorflow_ignite.v1 import job_pb2
 
 _log = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.1
 # While all workers wait for the agreement.
 WAITING_POLL_SECONDS = 0.02
-# A process whose script handles no SIGTERM ends at the latest so long after its agent has sent it, although its main
-# thread is in a call of TensorFlow, where Python runs no handler.
-KILL_SECONDS = 0.5
 # While the process waits for its end, it makes no progress.
 PARKED_SECONDS = 600.0
 _EXIT_TERMINATED = 128 + signal.SIGTERM
@@ -50,9 +46,7 @@ class PlannedEnd:
         self._terminated = False
         self._stop_at: float | None = None
         self._closed = threading.Event()
-        self._owner = os.getpid()
-        self._has_handler = False
-        self._earlier_handler: Any = None
+        self._termination = Termination(self._path, self._receive)
         self._steps = 0
         self._steps_of_other: int | None = None
         self._warned = False
@@ -64,11 +58,7 @@ class PlannedEnd:
         with self._lock:
             self._agreement.finish(step)
             self._ready = True
-        if threading.current_thread() is threading.main_thread():
-            # TensorFlow's own handler, which MultiWorkerMirroredStrategy installs, would ignore the signal.
-            self._earlier_handler = signal.signal(signal.SIGTERM, self._handle)
-            self._has_handler = True
-        else:
+        if not self._termination.set():
             _log.warning(
                 "tensorflow_ignite: the training loop runs in the thread %s. Python handles SIGTERM in the main thread "
                 "only: SIGTERM from outside the job ends this process without a checkpoint. Restarts that the job "
@@ -105,9 +95,7 @@ class PlannedEnd:
         with self._lock:
             self._ready = False
             self._report()
-        if self._has_handler and threading.current_thread() is threading.main_thread():
-            self._has_handler = False
-            signal.signal(signal.SIGTERM, self._earlier_handler or signal.SIG_DFL)
+        self._termination.remove()
 
     def is_due(self, step: int) -> bool:
         """Whether to save after this step, and then call `wait`; may wait until the workers have agreed on a step."""
@@ -138,9 +126,8 @@ class PlannedEnd:
     def _watch(self) -> None:
         while not self._closed.wait(POLL_SECONDS):
             self._poll()
-            default = self._has_handler and not callable(self._earlier_handler)
-            if default and self._stop_at is not None and time.monotonic() > self._stop_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+            if self._termination.ends_process and self._stop_at is not None and time.monotonic() > self._stop_at:
+                self._termination.kill()
 
     def _poll(self) -> None:
         with self._lock:
@@ -162,13 +149,8 @@ class PlannedEnd:
                 report_end(now)
                 self._reported = now
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        """Runs in the main thread, between two instructions of Python: it may hold the lock."""
-        child = os.getpid() != self._owner
-        if not child and not CommandReader(self._path).read().stop:
+    def _receive(self, by_agent: bool) -> bool:
+        """SIGTERM has come, while the main thread may hold the lock; whether it ends the process now."""
+        if not by_agent:
             self._terminated = True
-        elif callable(self._earlier_handler):
-            self._earlier_handler(number, frame)
-        elif self._earlier_handler is not signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTERM)
+        return by_agent

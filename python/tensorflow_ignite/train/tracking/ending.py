@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dis
+import logging
 import os
-import signal
 import sys
 import threading
 import time
@@ -13,12 +14,14 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
-from tensorflow_ignite.train.command import COMMAND_VARIABLE, CommandReader
-from tensorflow_ignite.train.planned_end import KILL_SECONDS, POLL_SECONDS
+from tensorflow_ignite.train.command import COMMAND_VARIABLE, POLL_SECONDS, CommandReader
+from tensorflow_ignite.train.termination import KILL_SECONDS, Termination
 from tensorflow_ignite.train.tracking.run import Outcome
 
 # How long SIGTERM waits until the end is recorded; a job gives its tasks 5 s, unless it sets another time.
 _LAST_SECONDS = 4.0
+
+_log = logging.getLogger(__name__)
 
 
 class Ending:
@@ -37,18 +40,18 @@ class Ending:
         """
         self._end, self._ask = end, ask
         self._lock = threading.Lock()
-        self._is_over = self._has_failed = False
+        self._is_over = self._has_error = False
+        self._exit_code: Any = None
+        self._program = _program()
         self._recorded, self._closed = threading.Event(), threading.Event()
         self._process = os.getpid()
-        self._earlier_handler: Any = None
-        self._has_handler = False
         self._install_hooks()
-        atexit.register(self.close)
-        self._commands = CommandReader(os.environ.get(COMMAND_VARIABLE, ""))
-        if COMMAND_VARIABLE in os.environ:
-            if threading.current_thread() is threading.main_thread():
-                self._earlier_handler = signal.signal(signal.SIGTERM, self._handle)
-                self._has_handler = True
+        atexit.register(self._leave)
+        path = os.environ.get(COMMAND_VARIABLE, "")
+        self._commands = CommandReader(path)
+        self._termination = Termination(path, self._receive)
+        if path:
+            self._termination.set()
             threading.Thread(target=self._watch, name="tensorflow-ignite tracker end", daemon=True).start()
 
     def close(self) -> None:
@@ -56,11 +59,20 @@ class Ending:
         if os.getpid() != self._process:
             return
         self._closed.set()
-        self._finish("failed" if self._has_failed else "finished")
-        is_main = threading.current_thread() is threading.main_thread()
-        # Bound methods are equal, and never the same.
-        if self._has_handler and is_main and signal.getsignal(signal.SIGTERM) == self._handle:
-            signal.signal(signal.SIGTERM, self._earlier_handler or signal.SIG_DFL)
+        # The script may have caught the exception of `sys.exit`.
+        has_failed = self._has_error or (self._exit_code not in (None, 0) and not _has_returned(self._program))
+        self._finish("failed" if has_failed else "finished")
+        self._termination.remove()
+
+    def _leave(self) -> None:
+        """The interpreter ends."""
+        is_silent = not self._has_error and self._exit_code is None
+        if not self._is_over and os.getpid() == self._process and is_silent and not _has_returned(self._program):
+            _log.warning(
+                "tensorflow_ignite: the script has raised SystemExit itself, and the tracker cannot see its code: the "
+                "run is recorded as finished. Python reports only the codes of sys.exit. Call sys.exit(code)"
+            )
+        self.close()
 
     def _finish(self, outcome: Outcome) -> None:
         with self._lock:
@@ -72,11 +84,13 @@ class Ending:
         hook, leave = sys.excepthook, sys.exit
 
         def note_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-            self._has_failed = True
+            self._has_error = True
             hook(kind, error, trace)
 
         def note_exit(code: Any = None) -> NoReturn:
-            self._has_failed = code not in (None, 0)
+            # In another thread it ends this thread.
+            if threading.current_thread() is threading.main_thread():
+                self._exit_code = 0 if code is None else code
             leave(code)
 
         sys.excepthook = note_error
@@ -87,21 +101,35 @@ class Ending:
         while not self._closed.wait(POLL_SECONDS):
             if not self._commands.read().stop:
                 continue
+            outcome: Outcome = "restarting"
+            # If the node does not answer, the figures are recorded all the same.
             with contextlib.suppress(Exception):
-                self._finish(self._ask())
+                outcome = self._ask()
+            with contextlib.suppress(Exception):
+                self._finish(outcome)
             self._recorded.set()
-            if self._has_handler and not callable(self._earlier_handler):
-                # As without a handler, also while the main thread is in a call of TensorFlow.
+            if self._termination.ends_process:
                 time.sleep(KILL_SECONDS)
-                os.kill(os.getpid(), signal.SIGKILL)
+                self._termination.kill()
             return
 
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        is_stopped = os.getpid() == self._process and CommandReader(os.environ[COMMAND_VARIABLE]).read().stop
-        if is_stopped and not self._closed.is_set():
+    def _receive(self, by_agent: bool) -> bool:
+        """SIGTERM has come: the process ends when its end is recorded."""
+        if by_agent and not self._closed.is_set():
             self._recorded.wait(_LAST_SECONDS)
-        if callable(self._earlier_handler):
-            self._earlier_handler(number, frame)
-        elif self._earlier_handler is not signal.SIG_IGN:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+
+def _program() -> FrameType:
+    """The frame of the program, which is the outermost one of the main thread."""
+    identity = threading.main_thread().ident
+    assert identity is not None
+    frame = sys._current_frames()[identity]
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def _has_returned(frame: FrameType) -> bool:
+    """Whether the last instruction that a frame has executed is a return: it has not ended by an exception."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN_")

@@ -10,8 +10,6 @@ from typing import Any
 class TrackerCallback:
     """Records the logs of each epoch, and of every n-th step; the step is the number of steps of the optimizer."""
 
-    # As `callback_states.SAVES_STATES`: it has no state.
-    _tensorflow_ignite_saves_states = True
     # For tf_keras: the logs of most steps are not fetched.
     _supports_tf_logs = True
 
@@ -50,6 +48,13 @@ class TrackerCallback:
             with contextlib.suppress(TypeError, ValueError):
                 values[self._prefix + name] = float(value)
         self._record(step, values)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Called by `CheckpointCallback`: the tracker itself has all that is recorded."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Called by `CheckpointCallback` after a restart."""
 
     # The other methods that fit, evaluate and predict call.
 

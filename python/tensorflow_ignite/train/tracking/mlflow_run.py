@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from tensorflow_ignite.errors import InvalidRequestError
@@ -27,24 +30,25 @@ class MlflowRun:
         """Begins the run, or resumes the run of an earlier attempt."""
         with importing("mlflow", "mlflow-skinny"):
             import mlflow
-        if source.job and not mlflow.is_tracking_uri_set():
+        if source.job and (not mlflow.is_tracking_uri_set() or _is_in_work_directory(mlflow.get_tracking_uri())):
             raise InvalidRequestError(
                 f'tracker("mlflow") cannot begin in job {source.job}: MLflow has no server, and would write into the '
                 "work directory of the task, which is removed. All attempts of a job need the same server, or a "
-                "database or directory that each node reaches. Submit the job with --env MLFLOW_TRACKING_URI=..."
+                "database or directory that each node reaches, by its absolute path. Submit the job with "
+                "--env MLFLOW_TRACKING_URI=..."
             )
         if experiment is not None:
             mlflow.set_experiment(experiment)
         self._mlflow = mlflow
         self._client = mlflow.MlflowClient()
         found = find(mlflow, source.job) if source.job else None
-        tags = {JOB_TAG: source.job} if source.job else {}
+        tags = {**(options.get("tags") or {}), **({JOB_TAG: source.job} if source.job else {})}
         if source.attempt:
             tags |= {f"{PREFIX}attempts": str(source.attempt), f"{PREFIX}attempt.{source.attempt}": source.note}
         if found is not None:
-            self.native = mlflow.start_run(run_id=found, tags=tags, **options)
+            self.native = mlflow.start_run(**{**options, "run_id": found, "tags": tags})
         else:
-            self.native = mlflow.start_run(**{"run_name": source.name or None, "tags": tags, **options})
+            self.native = mlflow.start_run(**{"run_name": source.name or None, **options, "tags": tags})
         self._id: str = self.native.info.run_id
         self._is_resumed = found is not None
         known = self.native.data.params
@@ -54,13 +58,13 @@ class MlflowRun:
         """See `TrackedRun`."""
         if not self._is_resumed:
             return None
-        return max((each.step for each in self._client.get_metric_history(self._id, name)), default=None)
+        return max((each.step for each in self._client.get_metric_history(self._id, _metric(name))), default=None)
 
     def write(self, figures: Sequence[tuple[int, float, Mapping[str, float]]]) -> None:
         """See `TrackedRun`."""
         entity = self._mlflow.entities.Metric
         metrics = [
-            entity(name, value, int(seconds * 1000), step)
+            entity(_metric(name), value, int(seconds * 1000), step)
             for step, seconds, values in figures
             for name, value in values.items()
         ]
@@ -79,6 +83,20 @@ class MlflowRun:
             self._mlflow.end_run(_STATUSES[outcome])
         else:
             self._client.set_terminated(self._id, _STATUSES[outcome])
+            # The script may handle SIGTERM by `sys.exit`; MLflow then ends the run of the main thread as finished.
+            atexit.register(self._mlflow.end_run, _STATUSES[outcome])
+
+
+def _metric(name: str) -> str:
+    """The name of a metric, in letters that MLflow allows; it refuses a request with any other name."""
+    return re.sub(r"[^\w. /-]", "_", name)
+
+
+def _is_in_work_directory(uri: str) -> bool:
+    """Whether the address of a store is a file or a folder in the work directory of this process."""
+    path = re.sub("^(sqlite:///|file:(//)?)", "", uri).partition("?")[0]
+    is_local = not re.match("databricks|[a-z][a-z0-9+.-]+:", path)
+    return is_local and Path(path).resolve().is_relative_to(Path.cwd())
 
 
 def find(mlflow: Any, job: str) -> str | None:

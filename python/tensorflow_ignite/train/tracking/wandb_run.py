@@ -25,16 +25,18 @@ class WandbRun:
         """Begins the run, or resumes the run of an earlier attempt."""
         with importing("wandb", "wandb"):
             import wandb
-        arguments: dict[str, Any] = {"config": dict(source.parameters), "name": source.name or None}
-        if source.job:
-            arguments |= {"id": source.job, "resume": "allow"}
-            # Offline, W&B cannot read the tags of earlier attempts.
-            arguments["tags"] = [f"attempt {number}" for number in range(1, source.attempt + 1)]
+        arguments: dict[str, Any] = {"name": source.name or None}
         if experiment is not None:
             arguments["project"] = experiment
         if "x_transaction_log_flush_interval" in getattr(wandb.Settings, "model_fields", {}):
             arguments["settings"] = wandb.Settings(x_transaction_log_flush_interval=_FLUSH_SECONDS)
-        self.native = wandb.init(**{**arguments, **options})
+        arguments |= options
+        if source.job:
+            # Offline, W&B cannot read the tags of earlier attempts.
+            attempts = [f"attempt {number}" for number in range(1, source.attempt + 1)]
+            arguments |= {"id": source.job, "resume": "allow", "tags": [*(options.get("tags") or ()), *attempts]}
+        self.native = wandb.init(**arguments)
+        self.native.config.update(dict(source.parameters), allow_val_change=True)
         self._last = self.native.starting_step - 1
         if source.job and self.native.offline:
             folder = Path(self.native.dir).resolve().parent
@@ -106,7 +108,8 @@ def end_from_outside(job: str, outcome: Outcome, models: Mapping[str, str], opti
     """Ends the run of a job that is over."""
     with importing("wandb", "wandb"):
         import wandb
-    run = wandb.init(**{"id": job, "resume": "allow", **options})
+    # Without such a run, "allow" would begin one.
+    run = wandb.init(**{"id": job, "resume": "must", **options})
     for name, version in models.items():
         run.config.update({f"{PREFIX}model.{name}": version}, allow_val_change=True)
     if outcome == "stopped":

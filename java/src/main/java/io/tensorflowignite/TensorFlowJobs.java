@@ -2,6 +2,7 @@ package io.tensorflowignite;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Jobs that train: an interface of the service {@link TensorFlowService#NAME} on each node. A proxy
@@ -100,8 +101,9 @@ public interface TensorFlowJobs {
   static String await(TensorFlowJobs jobs, String job, long timeoutMillis)
       throws InterruptedException {
     long begin = System.nanoTime();
+    long timeoutNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     String state = jobs.state(job);
-    while (!isOver(state) && System.nanoTime() - begin < timeoutMillis * 1_000_000) {
+    while (!isOver(state) && System.nanoTime() - begin < timeoutNanos) {
       Thread.sleep(500);
       state = jobs.state(job);
     }

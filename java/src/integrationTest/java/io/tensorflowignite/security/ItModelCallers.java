@@ -99,6 +99,8 @@ public class ItModelCallers {
       admin.query(new SqlFieldsQuery("CREATE USER \"bob\" WITH PASSWORD 'bobs'")).getAll();
       String text = fails(models(admin), "trips");
       assertTrue(text, text.contains("The model trips is not deployed"));
+      String none = failure(() -> models(admin).predictKeys("trips", null, new Object[] {1}));
+      assertTrue(none, none.contains("There is no cache 'null'"));
       String submit =
           failure(
               () ->

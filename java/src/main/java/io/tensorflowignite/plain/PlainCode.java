@@ -26,6 +26,9 @@ final class PlainCode {
   private static final int MAX_NAME = 1_024;
   private static final int MAX_SHOWN = 10;
 
+  /** Nodes unpack no more. */
+  private static final long MAX_BYTES = 256L << 20;
+
   /** The same files are the same archive, which the cluster stores once. */
   private static final LocalDateTime TIME = LocalDateTime.of(1980, 1, 1, 0, 0);
 
@@ -42,6 +45,12 @@ final class PlainCode {
           given.size(), MAX_FILES);
     }
     given.forEach((name, content) -> files.put(checked(name), bytes(name, content)));
+    long size = files.values().stream().mapToLong(content -> content.length).sum();
+    if (size > MAX_BYTES) {
+      throw invalid(
+          "The code has %,d bytes. At most %,d are allowed. Keep data in a cache.",
+          size, MAX_BYTES);
+    }
     for (String name : files.keySet()) {
       for (int end = name.indexOf('/'); end > 0; end = name.indexOf('/', end + 1)) {
         if (files.containsKey(name.substring(0, end))) {
@@ -60,12 +69,13 @@ final class PlainCode {
             && Arrays.stream(name.split("/", -1))
                 .noneMatch(part -> part.isEmpty() || part.equals(".") || part.equals(".."))
             && name.chars().noneMatch(letter -> letter == '\\' || Character.isISOControl(letter))
-            && name.length() <= MAX_NAME;
+            && name.length() <= MAX_NAME
+            && StandardCharsets.UTF_8.newEncoder().canEncode(name);
     if (!isGood) {
       throw invalid(
           "The code has a file named '%.200s'. A name is a relative path of at most %,d characters,"
-              + " with '/' between its parts, without '.', '..', backslashes and control"
-              + " characters. Rename the file.",
+              + " with '/' between its parts, without '.', '..', backslashes, control characters"
+              + " and incomplete characters. Rename the file.",
           name, MAX_NAME);
     }
     return name;

@@ -46,8 +46,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.function.Supplier;
 import org.apache.ignite.IgniteLogger;
 
 /**
@@ -59,17 +58,16 @@ public final class PlainJobs implements AutoCloseable {
   private static final int THREADS = 8;
   private static final int MAX_WAITING = 64;
   private static final int THREAD_IDLE_S = 30;
-  private static final int TIMEOUT_S = 60;
+  private static final long TIMEOUT_MS = 60_000;
   private static final int CHUNK_BYTES = 1 << 20;
 
   /** The time until every task runs, when nodes install packages first. */
   private static final int INSTALL_S = 900;
 
-  private static final Pattern CODE = Pattern.compile(" \\[code=(\\w+)]$");
-
   private final AsyncService api;
-  private final ServiceCallers callers;
+  private final Supplier<Context> caller;
   private final RateLimitedLog log;
+  private final long timeoutMs;
   private final ThreadPoolExecutor threads =
       new ThreadPoolExecutor(
           THREADS,
@@ -86,9 +84,22 @@ public final class PlainJobs implements AutoCloseable {
    * @param api the node API
    */
   public PlainJobs(AsyncService api, ServiceCallers callers, IgniteLogger log) {
+    this(
+        api,
+        () -> callers.context("Calls for jobs by Ignite's services", "Submit jobs"),
+        log,
+        TIMEOUT_MS);
+  }
+
+  /**
+   * @param caller a context with the caller of the present method
+   * @param timeoutMs how long a caller waits
+   */
+  PlainJobs(AsyncService api, Supplier<Context> caller, IgniteLogger log, long timeoutMs) {
     this.api = api;
-    this.callers = callers;
+    this.caller = caller;
     this.log = new RateLimitedLog(log);
+    this.timeoutMs = timeoutMs;
     threads.allowCoreThreadTimeOut(true);
   }
 
@@ -96,8 +107,8 @@ public final class PlainJobs implements AutoCloseable {
   public String submit(Map<String, ?> files, Map<String, ?> options, String requestId) {
     return call(
         () -> {
-          requireGiven("files", files);
-          requireGiven("options", options);
+          requireNamed("files", files);
+          requireNamed("options", options);
           JobSpec.Builder spec = PlainOptions.read(options);
           PlainCode code = new PlainCode(files);
           code.complete(spec);
@@ -228,12 +239,23 @@ public final class PlainJobs implements AutoCloseable {
     call.await();
   }
 
-  private static void requireGiven(String name, Object given) {
+  /** Requires what the type of the parameter promises: other languages and raw types do not. */
+  private static void requireNamed(String name, Map<?, ?> given) {
     if (given == null) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_INVALID_REQUEST,
           "The %s of the job are null. They are a map by names. Give a map.",
           name);
+    }
+    for (Object key : given.keySet()) {
+      if (!(key instanceof String)) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_INVALID_REQUEST,
+            "The %s of the job have the key %.200s, which is no text. They are a map by names."
+                + " Give a text as each key.",
+            name,
+            key);
+      }
     }
   }
 
@@ -243,15 +265,18 @@ public final class PlainJobs implements AutoCloseable {
    * @throws TensorFlowIgniteException with the text that the status of gRPC has
    */
   private <R> R call(Callable<R> calls) {
+    Future<R> answer = null;
     try {
-      Context caller = callers.context("Calls for jobs by Ignite's services", "Submit jobs");
-      Future<R> answer = threads.submit(caller.wrap(calls));
-      return Uninterruptibles.getUninterruptibly(answer, TIMEOUT_S, TimeUnit.SECONDS);
+      answer = threads.submit(caller.get().wrap(calls));
+      return Uninterruptibles.getUninterruptibly(answer, timeoutMs, TimeUnit.MILLISECONDS);
     } catch (TensorFlowIgniteException e) {
       throw new TensorFlowIgniteException(e.code(), e.description());
     } catch (ExecutionException e) {
       throw error(e.getCause());
     } catch (RejectedExecutionException e) {
+      if (threads.isShutdown()) {
+        throw stopping();
+      }
       throw failure(
           ERROR_CODE_LIMIT_EXCEEDED,
           "This node has %d calls of its service for jobs. At most %d run and %d wait at a time."
@@ -260,16 +285,23 @@ public final class PlainJobs implements AutoCloseable {
           THREADS,
           MAX_WAITING);
     } catch (CancellationException e) {
-      throw failure(
-          ERROR_CODE_INTERNAL_ERROR,
-          "This node stops. Only running nodes answer calls. Call another node.");
+      throw stopping();
     } catch (TimeoutException e) {
+      // Nobody waits for it: it leaves its thread, or does not begin.
+      answer.cancel(true);
+      threads.purge();
       throw failure(
           ERROR_CODE_INTERNAL_ERROR,
           "The node has not answered a call for jobs within %d s. Its log may have the reason. Call"
               + " again, or another node; a submission with the same request id makes one job.",
-          TIMEOUT_S);
+          TimeUnit.MILLISECONDS.toSeconds(timeoutMs));
     }
+  }
+
+  private static TensorFlowIgniteException stopping() {
+    return failure(
+        ERROR_CODE_INTERNAL_ERROR,
+        "This node stops. Only running nodes answer calls. Call another node.");
   }
 
   private static TensorFlowIgniteException failure(
@@ -282,6 +314,9 @@ public final class PlainJobs implements AutoCloseable {
     if (cause instanceof ExecutionException) {
       return error(cause.getCause());
     }
+    if (cause instanceof InterruptedException) {
+      return stopping();
+    }
     Status status =
         cause instanceof RuntimeException
             ? ErrorStatuses.of((RuntimeException) cause)
@@ -289,12 +324,10 @@ public final class PlainJobs implements AutoCloseable {
     if (status.getCode() == Status.Code.INTERNAL) {
       log.error("A call for jobs failed", cause);
     }
-    String text = String.valueOf(status.getDescription());
-    Matcher named = CODE.matcher(text);
     ErrorCode code =
-        named.find()
-            ? ErrorCode.valueOf("ERROR_CODE_" + named.group(1))
+        status.getCause() instanceof TensorFlowIgniteException
+            ? ((TensorFlowIgniteException) status.getCause()).code()
             : ERROR_CODE_INTERNAL_ERROR;
-    return new TensorFlowIgniteException(code, text);
+    return new TensorFlowIgniteException(code, String.valueOf(status.getDescription()));
   }
 }

@@ -11,7 +11,6 @@ import io.tensorflowignite.v1.StreamLogsResponse;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
@@ -24,6 +23,10 @@ import java.util.regex.Pattern;
 final class PlainOutput {
   private static final Pattern TASK = Pattern.compile("([a-z][a-z0-9_]*):(\\d{1,9})");
   private static final Pattern POSITION = Pattern.compile("(\\d{1,9})\\.(\\d{1,9})\\.(\\d{1,18})");
+
+  /** Those that each job may have. */
+  private static final List<Role> ROLES =
+      List.of(Role.ROLE_WORKER, Role.ROLE_PS, Role.ROLE_CLIENT, Role.ROLE_EVALUATOR);
 
   private final boolean isOver;
   private final String jobId;
@@ -93,11 +96,16 @@ final class PlainOutput {
   }
 
   private static Role role(String name) {
-    try {
-      return Role.valueOf("ROLE_" + name.toUpperCase(Locale.ROOT));
-    } catch (IllegalArgumentException e) {
-      throw wrong("The role", name, "worker, ps, client, evaluator, or one of the job", "worker");
-    }
+    return ROLES.stream()
+        .filter(role -> PlainValues.text(role.getValueDescriptor()).equals(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                wrong(
+                    "The role",
+                    name,
+                    "worker, ps, client, evaluator, or one of the job",
+                    "worker"));
   }
 
   private static TensorFlowIgniteException wrong(

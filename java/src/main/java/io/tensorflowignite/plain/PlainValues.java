@@ -149,7 +149,7 @@ final class PlainValues {
   private static String time(Timestamp at) {
     int micros = at.getNanos() / 1_000;
     return Instant.ofEpochSecond(at.getSeconds()).atOffset(ZoneOffset.UTC).format(SECONDS)
-        + (micros == 0 ? "" : String.format(".%06d", micros))
+        + (micros == 0 ? "" : String.format(Locale.ROOT, ".%06d", micros))
         + "+00:00";
   }
 }

@@ -111,6 +111,9 @@ public final class PlainPredictions {
   /** The outputs for rows of a cache, in the order of the keys. */
   public Map<String, Object> predictKeys(
       String name, String cache, Object[] keys, long timeoutMillis) {
+    if (cache == null || cache.isEmpty()) {
+      throw noCache(cache);
+    }
     callers.authorize(
         () -> {
           guard.predict(Predictor.name(name));
@@ -275,12 +278,16 @@ public final class PlainPredictions {
           cache);
     }
     if (ignite.cache(cache) == null) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_CACHE_NOT_FOUND,
-          "There is no cache '%s'. A name is the name of an Ignite cache. List them:"
-              + " tensorflow-ignite caches",
-          cache);
+      throw noCache(cache);
     }
+  }
+
+  private static TensorFlowIgniteException noCache(String cache) {
+    return TensorFlowIgniteException.of(
+        ERROR_CODE_CACHE_NOT_FOUND,
+        "There is no cache '%s'. A name is the name of an Ignite cache. List them:"
+            + " tensorflow-ignite caches",
+        cache);
   }
 
   private static long requirePositive(long timeoutMillis) {

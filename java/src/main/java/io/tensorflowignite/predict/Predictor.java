@@ -41,6 +41,8 @@ public final class Predictor implements AutoCloseable {
   /** A version may end between its choice and the submission of a request. */
   private static final int CHOICES = 4;
 
+  private static final long LONGEST_MS = TimeUnit.DAYS.toMillis(365);
+
   private final Ignite ignite;
   private final String nodeId;
   private final ModelRunner runner;
@@ -209,7 +211,8 @@ public final class Predictor implements AutoCloseable {
   }
 
   static long deadline(long timeoutMillis) {
-    return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    // Sums with a longer time overflow.
+    return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(Math.min(timeoutMillis, LONGEST_MS));
   }
 
   static long millisLeft(long deadline) {

@@ -11,6 +11,7 @@ import io.tensorflowignite.v1.JobSpec;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.zip.ZipInputStream;
@@ -50,11 +51,24 @@ public class PlainCodeTest {
 
   @Test
   public void aFileThatCannotBeUnpackedIsRefused() {
-    for (String name : new String[] {"", "/a", "a/", "a//b", "./a", "a/../b", "a\\b", "a\nb"}) {
+    for (String name :
+        new String[] {"", "/a", "a/", "a//b", "./a", "a/../b", "a\\b", "a\nb", "\uD800"}) {
       refuse(ERROR_CODE_CODE_INVALID, "A name is a relative path", Map.of(name, ""));
     }
     refuse(ERROR_CODE_CODE_INVALID, "as the folder of 'a/b'", Map.of("a", "", "a/b", ""));
     refuse(ERROR_CODE_CODE_INVALID, "is of the class Integer", Map.of("a", 1));
+  }
+
+  @Test
+  public void codeThatNoNodeUnpacksIsRefusedBeforeItIsPacked() {
+    byte[] content = new byte[1 << 20];
+    Map<String, Object> files = new HashMap<>();
+    for (int i = 0; i < 256; i++) {
+      files.put("data/" + i, content);
+    }
+    new PlainCode(files);
+    files.put("train.py", "#");
+    refuse(ERROR_CODE_CODE_INVALID, "has 268,435,457 bytes. At most 268,435,456", files);
   }
 
   private static String completed(Map<String, ?> files) {

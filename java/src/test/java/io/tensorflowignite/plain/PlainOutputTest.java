@@ -88,6 +88,9 @@ public class PlainOutputTest {
     refuse("The task is 'worker'. It is ROLE:INDEX", "worker", "");
     refuse("The task is 'null'", null, "");
     refuse("The role is 'chief'", "chief:0", "");
+    // Names of the contract, of which one stands for all tasks.
+    refuse("The role is 'unspecified'", "unspecified:0", "");
+    refuse("The role is 'named'", "named:0", "");
     refuse("The position is '12'", "worker:0", "12");
   }
 

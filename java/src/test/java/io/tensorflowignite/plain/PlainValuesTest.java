@@ -13,6 +13,7 @@ import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskState;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.junit.Test;
 
@@ -42,6 +43,20 @@ public class PlainValuesTest {
     assertEquals(1L, attempt.get("number"));
     assertEquals("node-left", attempt.get("cause_kind"));
     assertEquals("1970-01-01T00:00:01+00:00", attempt.get("started_at"));
+  }
+
+  @Test
+  public void timesHaveTheSameDigitsInEachLanguage() {
+    Job.Builder job = Job.newBuilder();
+    job.getCreatedAtBuilder().setSeconds(1).setNanos(2_000_999);
+    Locale before = Locale.getDefault();
+    Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"));
+    try {
+      assertEquals(
+          "1970-01-01T00:00:01.002000+00:00", PlainValues.of(job.build()).get("created_at"));
+    } finally {
+      Locale.setDefault(before);
+    }
   }
 
   @Test
