@@ -199,9 +199,9 @@ public final class HttpApi implements AutoCloseable {
     throw new TensorFlowIgniteException(
         ERROR_CODE_INVALID_REQUEST,
         String.format(
-            "The node cannot open its HTTP port, one of %s:%d..%d: %s. It needs a free port, and only"
-                + " root may open those below 1024. Set tensorflow.ignite.http.port to another port"
-                + " or range, or end what uses it.",
+            "The node cannot open its HTTP port, one of %s:%d..%d: %s. It needs a free port, and"
+                + " only root may open those below 1024. Set tensorflow.ignite.http.port to another"
+                + " port or range, or end what uses it.",
             host, firstPort, lastPort, last),
         last);
   }
