@@ -13,6 +13,9 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -126,7 +129,7 @@ final class Exchange implements ServingApi.Memory {
     result.thenAccept(answer -> context.runOnContext(none -> finish(answer)));
   }
 
-  /** Begins, on the executor, what lets a stream answer. */
+  /** Begins a stream on the executor. The stream answers; if it cannot begin, this answers. */
   void stream(Runnable begin) {
     call(
         () -> {
@@ -210,8 +213,7 @@ final class Exchange implements ServingApi.Memory {
       return HttpAnswer.error(((RefusedException) error).status, error.getMessage());
     }
     if (error instanceof RejectedExecutionException) {
-      return HttpAnswer.error(
-          429, HttpApi.MAX_WAITING + " requests wait on this node. Send the request again later");
+      return HttpAnswer.error(429, HttpApi.TOO_MANY);
     }
     Status status = Status.fromThrowable(error);
     if (status.getCode() == Status.Code.UNKNOWN && !isOver()) {
@@ -271,6 +273,9 @@ final class Exchange implements ServingApi.Memory {
 
   void putHeaders() {
     headers.forEach(request.response()::putHeader);
+    // The page compares times of jobs with it.
+    String now = DateTimeFormatter.RFC_1123_DATE_TIME.format(OffsetDateTime.now(ZoneOffset.UTC));
+    request.response().putHeader("Date", now);
   }
 
   /**

@@ -1,16 +1,14 @@
 package io.tensorflowignite.http;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.IgniteLogger;
 
@@ -25,7 +23,6 @@ final class HealthApi implements AutoCloseable {
 
   private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   static final long LIMIT_MS = 5_000;
-  private static final int THREAD_IDLE_S = 10;
 
   private final Vertx vertx;
   private final NodeHealth health;
@@ -38,19 +35,7 @@ final class HealthApi implements AutoCloseable {
     this.vertx = vertx;
     this.health = health;
     this.log = new RateLimitedLog(log);
-    ThreadPoolExecutor thread =
-        new ThreadPoolExecutor(
-            1,
-            1,
-            THREAD_IDLE_S,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(1),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-health-%d")
-                .setDaemon(true)
-                .build());
-    thread.allowCoreThreadTimeOut(true);
-    executor = thread;
+    this.executor = IdleThreads.pool("tensorflow-ignite-health-%d", 1, 1);
   }
 
   HttpAnswer live() {

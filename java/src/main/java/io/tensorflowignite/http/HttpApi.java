@@ -2,9 +2,9 @@ package io.tensorflowignite.http;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.ssl.SslContext;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.rpc.InProcessApi;
 import io.vertx.core.AbstractVerticle;
@@ -24,8 +24,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -46,8 +44,10 @@ public final class HttpApi implements AutoCloseable {
   /** The calls of the page, which may wait for caches; predictions do not wait for them. */
   private static final int PAGE_THREADS = 4;
 
-  private static final int THREAD_IDLE_S = 10;
   static final int MAX_WAITING = 2_000;
+  static final String TOO_MANY =
+      MAX_WAITING + " requests wait on this node. Send the request again later";
+
   static final int MAX_CONNECTIONS = 4_000;
   private static final int START_TIMEOUT_S = 30;
   private static final int CLOSE_TIMEOUT_S = 2;
@@ -102,8 +102,9 @@ public final class HttpApi implements AutoCloseable {
       Predicate<String> hosts,
       IgniteLogger log) {
     Vertx vertx = vertx();
-    ExecutorService executor = threads("tensorflow-ignite-http-%d", THREADS);
-    ExecutorService pageExecutor = threads("tensorflow-ignite-page-%d", PAGE_THREADS);
+    ExecutorService executor = IdleThreads.pool("tensorflow-ignite-http-%d", THREADS, MAX_WAITING);
+    ExecutorService pageExecutor =
+        IdleThreads.pool("tensorflow-ignite-page-%d", PAGE_THREADS, MAX_WAITING);
     List<ExecutorService> executors = List.of(executor, pageExecutor);
     HealthApi checks = new HealthApi(vertx, health, log);
     Requests requests =
@@ -165,19 +166,6 @@ public final class HttpApi implements AutoCloseable {
     }
   }
 
-  private static ExecutorService threads(String name, int number) {
-    ThreadPoolExecutor executor =
-        new ThreadPoolExecutor(
-            number,
-            number,
-            THREAD_IDLE_S,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(MAX_WAITING),
-            new ThreadFactoryBuilder().setNameFormat(name).setDaemon(true).build());
-    executor.allowCoreThreadTimeOut(true);
-    return executor;
-  }
-
   private static int listen(
       Vertx vertx,
       HttpServerOptions options,
@@ -211,8 +199,9 @@ public final class HttpApi implements AutoCloseable {
     throw new TensorFlowIgniteException(
         ERROR_CODE_INVALID_REQUEST,
         String.format(
-            "The node cannot open its HTTP port: no port of %s:%d..%d is free (%s). It is set by"
-                + " tensorflow.ignite.http.port. Set another port or range, or end what uses it.",
+            "The node cannot open its HTTP port, one of %s:%d..%d: %s. It needs a free port, and"
+                + " only root may open those below 1024. Set tensorflow.ignite.http.port to another"
+                + " port or range, or end what uses it.",
             host, firstPort, lastPort, last),
         last);
   }

@@ -13,9 +13,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Sends the responses of one call as lines of JSON. It asks for a response when the client has
- * taken the line before, so at most one is in memory. An error after the first line is a line
- * {@code {"error": TEXT}}; empty lines show that the node goes on.
+ * Sends the responses of one call as lines of JSON. It requests the next response when the client
+ * has received the last line, so at most one response is in memory. If the call fails after the
+ * first line, the last line is {@code {"error": TEXT}}. An empty line every 15 s shows that the
+ * node still answers.
  */
 final class JsonStream {
   /** Each has a connection, and most have a thread. */
@@ -98,12 +99,15 @@ final class JsonStream {
     write(line, held, this::next);
   }
 
-  /** A method may read memory when it is asked for more: not on the thread of connections. */
+  /**
+   * Requests the next response. The method may then read files or caches, so this must not run on
+   * the thread that serves all connections.
+   */
   private void next() {
     try {
       executor.execute(() -> call.request(1));
     } catch (RejectedExecutionException e) {
-      close();
+      finish(Status.RESOURCE_EXHAUSTED.withDescription(HttpApi.TOO_MANY));
     }
   }
 

@@ -3,6 +3,7 @@ package io.tensorflowignite.http;
 import static com.google.common.util.concurrent.Futures.transform;
 
 import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
 import com.google.protobuf.util.JsonFormat;
@@ -66,8 +67,8 @@ final class PageApi {
   private final Executor executor;
 
   /**
-   * @param services answers the calls
-   * @param executor converts JSON
+   * @param services answers the calls, and those with one response on the caller's thread
+   * @param executor asks for the next response of a stream
    */
   PageApi(Channel services, Executor executor) {
     this.services = services;
@@ -92,13 +93,16 @@ final class PageApi {
     return found;
   }
 
-  /** Makes a call with one response; fails with a status of gRPC. */
+  /**
+   * Makes a call with one response; fails with a status of gRPC. The response becomes JSON on this
+   * thread: responses that wait for a thread would fill the heap.
+   */
   ListenableFuture<HttpAnswer> answer(
       MethodDescriptor<?, ?> method, byte[] body, Metadata credentials) {
     return transform(
         unary(method, body, credentials),
         response -> HttpAnswer.json(json((Message) response)),
-        executor);
+        MoreExecutors.directExecutor());
   }
 
   private <Q, R> ListenableFuture<R> unary(

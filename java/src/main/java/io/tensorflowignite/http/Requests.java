@@ -2,6 +2,7 @@ package io.tensorflowignite.http;
 
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
+import com.google.common.util.concurrent.MoreExecutors;
 import io.grpc.Channel;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
@@ -76,8 +77,7 @@ final class Requests implements Handler<HttpServerRequest> {
   @Override
   public void handle(HttpServerRequest request) {
     String path = request.path() == null ? "" : request.path();
-    Optional<HttpAnswer> file =
-        request.method().equals(HttpMethod.GET) ? PageFiles.of(path) : Optional.empty();
+    Optional<HttpAnswer> file = reads(request) ? PageFiles.of(path) : Optional.empty();
     boolean isCall = path.startsWith(PageApi.PREFIX);
     Map<String, String> headers =
         file.isPresent()
@@ -98,12 +98,17 @@ final class Requests implements Handler<HttpServerRequest> {
     }
   }
 
+  /** The answer to HEAD is that to GET, of which Vert.x sends no body. */
+  private static boolean reads(HttpServerRequest request) {
+    return request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
+  }
+
   private void receive(HttpServerRequest request, Exchange exchange) {
     if (request.path() == null) {
       discard(request, exchange, HttpAnswer.error(400, "Malformed request: " + request.uri()));
       return;
     }
-    boolean isGet = request.method().name().equals("GET");
+    boolean isGet = reads(request);
     if (isGet && request.path().equals(HealthApi.LIVE)) {
       discard(request, exchange, health.live());
       return;
@@ -255,6 +260,6 @@ final class Requests implements Handler<HttpServerRequest> {
         ServingApi.with(MetricsServiceGrpc.newFutureStub(services), credentials)
             .getMetrics(GetMetricsRequest.getDefaultInstance()),
         response -> new HttpAnswer(200, OPEN_METRICS, response.getOpenMetrics().toStringUtf8()),
-        executor);
+        MoreExecutors.directExecutor());
   }
 }

@@ -1,7 +1,7 @@
 package io.tensorflowignite.job;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.job.decide.JobMachine;
 import io.tensorflowignite.job.decide.KnownValues;
 import io.tensorflowignite.table.JobSummary;
@@ -17,9 +17,8 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
@@ -40,7 +39,7 @@ public final class ObservedJobs implements AutoCloseable {
   private final String serviceName;
   private final String nodeId;
   private final ReportInbox inbox;
-  private final ThreadPoolExecutor calls;
+  private final ExecutorService calls;
 
   /**
    * @param serviceName the name under which the service is deployed, which implements {@link
@@ -51,18 +50,7 @@ public final class ObservedJobs implements AutoCloseable {
     this.serviceName = serviceName;
     this.nodeId = ignite.cluster().localNode().id().toString();
     this.inbox = ReportInbox.of(ignite);
-    this.calls =
-        new ThreadPoolExecutor(
-            MAX_THREADS,
-            MAX_THREADS,
-            10,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-observe-%d")
-                .setDaemon(true)
-                .build());
-    calls.allowCoreThreadTimeOut(true);
+    this.calls = IdleThreads.pool("tensorflow-ignite-observe-%d", MAX_THREADS);
   }
 
   /** Answers for this node, see {@link JobView}. */

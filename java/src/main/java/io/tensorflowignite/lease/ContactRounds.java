@@ -1,8 +1,8 @@
 package io.tensorflowignite.lease;
 
 import com.google.common.collect.Sets;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.table.NodeTable;
@@ -15,9 +15,8 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
@@ -60,7 +59,7 @@ public final class ContactRounds implements AutoCloseable {
   private final String self;
   private final Loop loop;
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-contacts");
-  private final ThreadPoolExecutor calls;
+  private final ExecutorService calls;
   private final Set<String> pending = ConcurrentHashMap.newKeySet();
   private final Semaphore changes = new Semaphore(0);
   private volatile boolean closed;
@@ -105,18 +104,7 @@ public final class ContactRounds implements AutoCloseable {
     this.wait = lease.dividedBy(WAITS_IN_A_LEASE);
     this.self = ignite.cluster().localNode().consistentId().toString();
     this.loop = loops.continuous("contacts", PASS_LIMIT, () -> closed);
-    this.calls =
-        new ThreadPoolExecutor(
-            MAX_THREADS,
-            MAX_THREADS,
-            wait.toMillis(),
-            TimeUnit.MILLISECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-contact-%d")
-                .setDaemon(true)
-                .build());
-    calls.allowCoreThreadTimeOut(true);
+    this.calls = IdleThreads.pool("tensorflow-ignite-contact-%d", MAX_THREADS);
   }
 
   public void start() {

@@ -9,7 +9,6 @@ import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
-import io.tensorflowignite.http.BodyMemory;
 import io.tensorflowignite.http.HealthCheck;
 import io.tensorflowignite.http.HttpApi;
 import io.tensorflowignite.http.NodeHealth;
@@ -32,7 +31,6 @@ import org.apache.ignite.IgniteLogger;
  * and not ready.
  */
 public final class InactiveApi {
-  private static final long HTTP_BODY_BYTES = 1 << 20;
   private static final String KEY = "tensorflow-ignite-inactive-api";
 
   private final Ignite ignite;
@@ -82,18 +80,16 @@ public final class InactiveApi {
               local.host, local.ports.first, local.ports.last, tls.context(), this::status);
       if (local.httpPorts.isAny()) {
         http =
-            HttpApi.start(
-                local.host,
-                local.httpPorts.first,
-                local.httpPorts.last,
-                tls.httpContext(),
-                settings.tls.clientCertificates,
-                new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
+            NodeHttp.open(
+                ignite,
+                local,
+                settings,
+                tls,
                 // In HTTP an unavailable service is 503, and a failed precondition is 400.
                 InProcessApi.rejecting(
                     () -> Status.UNAVAILABLE.withDescription(status().getDescription())),
                 new Inactive(),
-                name -> false,
+                named,
                 log);
       }
       log.warning(error(true).getMessage() + " [address=" + address() + "]");

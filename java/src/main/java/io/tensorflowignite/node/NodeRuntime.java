@@ -7,6 +7,7 @@ import com.google.common.net.HostAndPort;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.util.Durations;
 import io.grpc.BindableService;
+import io.grpc.ServerInterceptor;
 import io.tensorflowignite.agent.AgentModels;
 import io.tensorflowignite.agent.AgentSupervisor;
 import io.tensorflowignite.agent.NodeRunner;
@@ -30,7 +31,6 @@ import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
 import io.tensorflowignite.data.loss.RestoredCopies;
 import io.tensorflowignite.data.tcp.TcpPort;
-import io.tensorflowignite.http.BodyMemory;
 import io.tensorflowignite.http.HttpApi;
 import io.tensorflowignite.ignite.PartitionMapAge;
 import io.tensorflowignite.job.CodeStore;
@@ -92,16 +92,12 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import javax.net.ssl.SSLContext;
 import org.apache.ignite.Ignite;
@@ -112,9 +108,6 @@ import org.apache.ignite.lang.IgnitePredicate;
 
 /** All parts of the service on one node: starts them in order, and closes them in reverse order. */
 public final class NodeRuntime implements AutoCloseable {
-  /** The largest body of a request over HTTP. */
-  private static final long HTTP_BODY_BYTES = 32 << 20;
-
   private static final long RECONCILE_MS = 1_000;
 
   /** Pause between passes while there is no job, and the node is not in a minority. */
@@ -430,9 +423,9 @@ public final class NodeRuntime implements AutoCloseable {
         httpAddress(
             tls,
             host,
-            authentication,
+            List.of(new ForwardedCertificates(), authentication, server.responses()),
             overHttp,
-            name -> policy.requiresAuthentication() || ownNames(host).contains(name));
+            !policy.requiresAuthentication());
     runner =
         new NodeRunner(
             ignite,
@@ -549,36 +542,26 @@ public final class NodeRuntime implements AutoCloseable {
   private String httpAddress(
       NodeTls tls,
       String host,
-      Authentication authentication,
+      List<ServerInterceptor> interceptors,
       List<BindableService> services,
-      Predicate<String> hosts) {
+      boolean isOpen) {
     if (!local.httpPorts.isAny()) {
       return "";
     }
     HttpApi http =
         opened(
-            HttpApi.start(
-                local.host,
-                local.httpPorts.first,
-                local.httpPorts.last,
-                tls.httpContext(),
-                settings.tls.clientCertificates,
-                new BodyMemory(HTTP_BODY_BYTES, Runtime.getRuntime().maxMemory()),
-                InProcessApi.start(
-                    log, List.of(new ForwardedCertificates(), authentication), services),
+            NodeHttp.open(
+                ignite,
+                local,
+                settings,
+                tls,
+                InProcessApi.start(log, interceptors, services),
                 new NodeChecks(ignite, nodes, models),
-                hosts,
+                isOpen,
                 log));
     String address = HostAndPort.fromParts(host, http.port()).toString();
     log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");
     return address;
-  }
-
-  /** The names by which a caller who is not authenticated may call this node. */
-  private Set<String> ownNames(String host) {
-    Set<String> names = new HashSet<>(List.of(local.host, host));
-    names.addAll(ignite.cluster().localNode().hostNames());
-    return names.stream().map(name -> name.toLowerCase(Locale.ROOT)).collect(Collectors.toSet());
   }
 
   private NodeTls tls() {

@@ -5,13 +5,13 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import com.google.common.hash.Hashing;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.util.Durations;
 import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.rpc.ErrorStatuses;
@@ -38,10 +38,9 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
@@ -57,7 +56,6 @@ import org.apache.ignite.IgniteLogger;
 public final class PlainJobs implements AutoCloseable {
   private static final int THREADS = 8;
   private static final int MAX_WAITING = 64;
-  private static final int THREAD_IDLE_S = 30;
   private static final long TIMEOUT_MS = 60_000;
   private static final int CHUNK_BYTES = 1 << 20;
 
@@ -69,16 +67,7 @@ public final class PlainJobs implements AutoCloseable {
   private final RateLimitedLog log;
   private final long timeoutMs;
   private final ThreadPoolExecutor threads =
-      new ThreadPoolExecutor(
-          THREADS,
-          THREADS,
-          THREAD_IDLE_S,
-          TimeUnit.SECONDS,
-          new LinkedBlockingQueue<>(MAX_WAITING),
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-plain-%d")
-              .setDaemon(true)
-              .build());
+      IdleThreads.pool("tensorflow-ignite-plain-%d", THREADS, MAX_WAITING);
 
   /**
    * @param api the node API
@@ -100,7 +89,6 @@ public final class PlainJobs implements AutoCloseable {
     this.caller = caller;
     this.log = new RateLimitedLog(log);
     this.timeoutMs = timeoutMs;
-    threads.allowCoreThreadTimeOut(true);
   }
 
   /** Submits a job; returns its id. */

@@ -4,9 +4,9 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.ignite.LocalNode;
@@ -25,11 +25,9 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -52,8 +50,6 @@ final class NodeCalls implements AutoCloseable {
 
   /** Requests of one model to other nodes that wait for a thread. */
   private static final int MAX_WAITING = 1_000;
-
-  private static final int THREAD_IDLE_S = 10;
 
   /** Before nodes that are busy are called again. */
   private static final Duration BUSY_PAUSE = Duration.ofMillis(5);
@@ -78,12 +74,7 @@ final class NodeCalls implements AutoCloseable {
 
   private final Ignite ignite;
   private final String serviceName;
-  private final Map<String, ThreadPoolExecutor> threads = new ConcurrentHashMap<>();
-  private final ThreadFactory factory =
-      new ThreadFactoryBuilder()
-          .setNameFormat("tensorflow-ignite-predict-call-%d")
-          .setDaemon(true)
-          .build();
+  private final Map<String, ExecutorService> threads = new ConcurrentHashMap<>();
 
   /** Calls to each node that are not answered yet. */
   private final Map<UUID, AtomicInteger> inFlight = new ConcurrentHashMap<>();
@@ -109,7 +100,7 @@ final class NodeCalls implements AutoCloseable {
   CompletableFuture<PredictResponse> submit(
       String model, long deadline, Supplier<PredictResponse> call) {
     try {
-      return CompletableFuture.supplyAsync(call, threads.computeIfAbsent(model, this::pool))
+      return CompletableFuture.supplyAsync(call, threads.computeIfAbsent(model, NodeCalls::pool))
           .orTimeout(Predictor.millisLeft(deadline) + LAST_ANSWER_MS, TimeUnit.MILLISECONDS)
           .handle(NodeCalls::result);
     } catch (RejectedExecutionException e) {
@@ -135,17 +126,8 @@ final class NodeCalls implements AutoCloseable {
     return response;
   }
 
-  private ThreadPoolExecutor pool(String model) {
-    ThreadPoolExecutor pool =
-        new ThreadPoolExecutor(
-            THREADS,
-            THREADS,
-            THREAD_IDLE_S,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(MAX_WAITING),
-            factory);
-    pool.allowCoreThreadTimeOut(true);
-    return pool;
+  private static ExecutorService pool(String model) {
+    return IdleThreads.pool("tensorflow-ignite-predict-call-%d", THREADS, MAX_WAITING);
   }
 
   /**
@@ -306,6 +288,6 @@ final class NodeCalls implements AutoCloseable {
 
   @Override
   public void close() {
-    threads.values().forEach(ThreadPoolExecutor::shutdownNow);
+    threads.values().forEach(ExecutorService::shutdownNow);
   }
 }

@@ -2,7 +2,6 @@ package io.tensorflowignite.rpc;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.BindableService;
 import io.grpc.Codec;
 import io.grpc.DecompressorRegistry;
@@ -14,6 +13,7 @@ import io.grpc.ServerInterceptor;
 import io.grpc.ServerInterceptors;
 import io.grpc.netty.NettyServerBuilder;
 import io.netty.handler.ssl.SslContext;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.RateLimitedLog;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.BatchLimits;
@@ -24,8 +24,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.IgniteLogger;
 
@@ -51,8 +49,6 @@ public final class ApiServer implements AutoCloseable {
   /** Threads for calls. Streams that wait for their receivers do not use them. */
   private static final int THREADS = 128;
 
-  private static final int THREAD_IDLE_S = 10;
-
   /** Calls whose requests or responses have megabytes. */
   private static final Set<String> LARGE =
       Set.of(
@@ -72,13 +68,19 @@ public final class ApiServer implements AutoCloseable {
   private final ExecutorService calls;
   private final ExecutorService largeCalls;
   private final CallLimits limits;
+  private final ResponseMemory responses;
 
   private ApiServer(
-      Server server, ExecutorService calls, ExecutorService largeCalls, CallLimits limits) {
+      Server server,
+      ExecutorService calls,
+      ExecutorService largeCalls,
+      CallLimits limits,
+      ResponseMemory responses) {
     this.server = server;
     this.calls = calls;
     this.largeCalls = largeCalls;
     this.limits = limits;
+    this.responses = responses;
   }
 
   /**
@@ -97,8 +99,8 @@ public final class ApiServer implements AutoCloseable {
       List<ServerInterceptor> interceptors,
       List<? extends BindableService> services) {
     long heap = Runtime.getRuntime().maxMemory();
-    ExecutorService calls = threads("tensorflow-ignite-api-%d", THREADS);
-    ExecutorService largeCalls = threads("tensorflow-ignite-block-%d", largeThreads());
+    ExecutorService calls = IdleThreads.pool("tensorflow-ignite-api-%d", THREADS);
+    ExecutorService largeCalls = IdleThreads.pool("tensorflow-ignite-block-%d", largeThreads());
     CallLimits limits = new CallLimits();
     ConnectionTracker connections = new ConnectionTracker();
     RateLimitedLog limitedLog = new RateLimitedLog(log);
@@ -148,7 +150,7 @@ public final class ApiServer implements AutoCloseable {
                     interceptors)));
       }
       try {
-        return new ApiServer(builder.build().start(), calls, largeCalls, limits);
+        return new ApiServer(builder.build().start(), calls, largeCalls, limits, responses);
       } catch (IOException e) {
         last = e;
       }
@@ -166,19 +168,6 @@ public final class ApiServer implements AutoCloseable {
         last);
   }
 
-  private static ExecutorService threads(String name, int count) {
-    ThreadPoolExecutor threads =
-        new ThreadPoolExecutor(
-            count,
-            count,
-            THREAD_IDLE_S,
-            TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
-            new ThreadFactoryBuilder().setNameFormat(name).setDaemon(true).build());
-    threads.allowCoreThreadTimeOut(true);
-    return threads;
-  }
-
   static int largeThreads() {
     long threads = Runtime.getRuntime().maxMemory() / HEAP_PER_LARGE;
     return (int) Math.min(THREADS, Math.max(MIN_LARGE_THREADS, threads));
@@ -186,6 +175,11 @@ public final class ApiServer implements AutoCloseable {
 
   public int port() {
     return server.getPort();
+  }
+
+  /** For the calls of other protocols: their responses take memory of the same heap. */
+  public ResponseMemory responses() {
+    return responses;
   }
 
   /** Ends running calls after 2 s. */

@@ -64,7 +64,8 @@ public final class InProcessApi implements AutoCloseable {
   private static InProcessApi start(String name, InProcessServerBuilder builder) {
     try {
       return new InProcessApi(
-          builder.directExecutor().build().start(),
+          // For ResponseMemory, all these calls are of one connection.
+          builder.directExecutor().addTransportFilter(new ConnectionTracker()).build().start(),
           InProcessChannelBuilder.forName(name)
               .directExecutor()
               .maxInboundMessageSize(Integer.MAX_VALUE)

@@ -2,23 +2,18 @@ package io.tensorflowignite.http;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.gson.JsonParser;
 import com.google.protobuf.Any;
 import com.google.protobuf.ByteString;
-import io.grpc.Context;
-import io.grpc.Contexts;
-import io.grpc.Metadata;
-import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
 import io.netty.buffer.PoolArenaMetric;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.tensorflowignite.Full;
-import io.tensorflowignite.rpc.InProcessApi;
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.serving.v1.Class;
 import io.tensorflowignite.serving.v1.ClassificationRequest;
 import io.tensorflowignite.serving.v1.ClassificationResponse;
@@ -56,7 +51,6 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -67,7 +61,6 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.zip.GZIPInputStream;
-import org.apache.ignite.logger.NullLogger;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
@@ -84,10 +77,6 @@ public class HttpApiTest {
   private static final String ONE = "{\"instances\": [1]}";
   private static final String PREDICT = "/v1/models/same:predict";
 
-  private static final Context.Key<String> CALLER = Context.key("caller");
-  private static final Metadata.Key<String> AUTHORIZATION =
-      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
-
   private final HttpClient client = HttpClient.newHttpClient();
   private final BodyMemory bodies = new BodyMemory(BODY_BYTES, 16L * 10 * BODY_BYTES);
   private final Health health = new Health();
@@ -95,26 +84,23 @@ public class HttpApiTest {
 
   @Before
   public void start() {
-    http =
-        HttpApi.start(
-            "127.0.0.1",
-            0,
-            0,
-            Optional.empty(),
-            false,
-            bodies,
-            InProcessApi.start(
-                new NullLogger(),
-                List.of(new Callers()),
-                List.of(new Predictions(), new Statuses(), new Metrics())),
-            health,
-            name -> false,
-            new NullLogger());
+    http = TestPort.start(0, bodies, health, new Predictions(), new Statuses(), new Metrics());
   }
 
   @After
   public void stop() {
     http.close();
+  }
+
+  @Test
+  public void aPortThatCannotBeOpenedIsNamedWithTheReason() {
+    TensorFlowIgniteException refused =
+        assertThrows(
+            TensorFlowIgniteException.class, () -> TestPort.start(http.port(), bodies, health));
+    String port = "127.0.0.1:" + http.port() + ".." + http.port();
+    assertTrue(refused.getMessage(), refused.getMessage().contains(port));
+    assertTrue(refused.getMessage(), refused.getMessage().contains("Address already in use"));
+    assertTrue(refused.getMessage(), refused.getMessage().contains("tensorflow.ignite.http.port"));
   }
 
   @Test
@@ -534,19 +520,6 @@ public class HttpApiTest {
     }
   }
 
-  private static final class Callers implements ServerInterceptor {
-    @Override
-    public <Q, R> ServerCall.Listener<Q> interceptCall(
-        ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
-      String caller = headers.get(AUTHORIZATION);
-      return Contexts.interceptCall(
-          Context.current().withValue(CALLER, caller == null ? "none" : caller),
-          call,
-          headers,
-          next);
-    }
-  }
-
   private static final class Predictions extends PredictionServiceGrpc.PredictionServiceImplBase {
     static final Queue<StreamObserver<PredictResponse>> WAITING = new ConcurrentLinkedQueue<>();
     static volatile String last;
@@ -554,7 +527,7 @@ public class HttpApiTest {
     @Override
     public void predict(PredictRequest request, StreamObserver<PredictResponse> observer) {
       ModelSpec model = request.getModelSpec();
-      last = "version " + model.getVersion().getValue() + ", caller " + CALLER.get();
+      last = "version " + model.getVersion().getValue() + ", caller " + TestPort.CALLER.get();
       TensorProto same = request.getInputsOrThrow("x");
       switch (model.getName()) {
         case "full":

@@ -3,16 +3,13 @@ package io.tensorflowignite.http;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertTrue;
+import static org.junit.Assert.fail;
 
+import com.google.common.util.concurrent.ListenableFuture;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import com.google.protobuf.ByteString;
-import io.grpc.Context;
-import io.grpc.Contexts;
 import io.grpc.Metadata;
-import io.grpc.ServerCall;
-import io.grpc.ServerCallHandler;
-import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -43,9 +40,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -53,7 +50,6 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.apache.ignite.logger.NullLogger;
 import org.junit.After;
 import org.junit.Before;
 import org.junit.Test;
@@ -61,13 +57,11 @@ import org.junit.Test;
 /** The page's files and calls, over real sockets. */
 public class PageTest {
   private static final String MARKUP = "<img src=x onerror=alert(1)>";
+  private static final String BROKEN = "{\"job_id\": \"broken\"}";
   private static final int LINE_BYTES = 100_000;
   private static final int LINES = 50;
   private static final Path FILES =
       Paths.get("java/src/main/resources/io/tensorflowignite/http/page");
-  private static final Context.Key<String> CALLER = Context.key("page-test-caller");
-  private static final Metadata.Key<String> AUTHORIZATION =
-      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final BodyMemory bodies = new BodyMemory(1 << 20, 1L << 30);
@@ -76,18 +70,7 @@ public class PageTest {
 
   @Before
   public void start() {
-    http =
-        HttpApi.start(
-            "127.0.0.1",
-            0,
-            0,
-            Optional.empty(),
-            false,
-            bodies,
-            InProcessApi.start(new NullLogger(), List.of(new Callers()), List.of(jobs)),
-            new NoHealth(),
-            name -> name.equals("node-1.example"),
-            new NullLogger());
+    http = TestPort.start(0, bodies, new NoHealth(), jobs);
   }
 
   @After
@@ -168,7 +151,7 @@ public class PageTest {
   @Test
   public void aNameThatAnotherPageMayHaveMadePointHereIsRefused() throws Exception {
     for (String host :
-        List.of("127.0.0.1", "localhost", "node-1.example", "NODE-1.example", "[::1]")) {
+        List.of("127.0.0.1", "localhost", TestPort.HOST, "NODE-1.example", "[::1]")) {
       assertEquals(host, 200, statusWith(host + ":" + http.port()));
     }
     for (String host : List.of("other.example", "localhost.other.example", "127.0.0.1.other", "")) {
@@ -199,6 +182,8 @@ public class PageTest {
       assertTrue(header(each, "Content-Security-Policy").contains("frame-ancestors 'none'"));
     }
     assertEquals("no-store", header(call("ListJobs", "{}"), "Cache-Control"));
+    DateTimeFormatter.RFC_1123_DATE_TIME.parse(header(call("ListJobs", "{}"), "Date"));
+    DateTimeFormatter.RFC_1123_DATE_TIME.parse(header(call("StreamLogs", BROKEN), "Date"));
     assertFalse(
         client.send(get("/metrics"), text()).headers().map().containsKey("X-Frame-Options"));
   }
@@ -233,6 +218,38 @@ public class PageTest {
   }
 
   @Test
+  public void headHasTheStatusAndTheHeadersOfGet() throws Exception {
+    for (String path : List.of("/", "/page/app.js", "/health/live", "/health/ready")) {
+      HttpRequest head =
+          HttpRequest.newBuilder(uri(path))
+              .method("HEAD", HttpRequest.BodyPublishers.noBody())
+              .build();
+      HttpResponse<String> answer = client.send(head, text());
+      assertEquals(path, 200, answer.statusCode());
+      assertEquals(path, "", answer.body());
+      assertEquals(
+          path,
+          header(client.send(get(path), text()), "Content-Type"),
+          header(answer, "Content-Type"));
+    }
+  }
+
+  @Test
+  public void aResponseThatWaitsForNoThreadIsJsonAtOnce() throws Exception {
+    try (InProcessApi services = TestPort.services(jobs)) {
+      // Thousands of responses that wait for a thread would fill the heap.
+      PageApi page = new PageApi(services.channel(), waiting -> fail("it waits for a thread"));
+      ListenableFuture<HttpAnswer> answer =
+          page.answer(
+              NodeApiServiceGrpc.getListJobsMethod(),
+              "{}".getBytes(StandardCharsets.US_ASCII),
+              new Metadata());
+      assertTrue(answer.isDone());
+      assertEquals(200, answer.get().status);
+    }
+  }
+
+  @Test
   public void aStreamIsLinesAndHasOneOfThemInMemory() throws Exception {
     try (BufferedReader lines = stream("StreamLogs", "{\"job_id\": \"long\"}")) {
       for (int line = 0; line < LINES; line++) {
@@ -249,7 +266,7 @@ public class PageTest {
 
   @Test
   public void anErrorAfterTheFirstLineIsTheLastLine() throws Exception {
-    HttpResponse<String> answer = call("StreamLogs", "{\"job_id\": \"broken\"}");
+    HttpResponse<String> answer = call("StreamLogs", BROKEN);
     assertEquals(200, answer.statusCode());
     assertEquals("{\"attempt\":1}\n{\"error\":\"gone\"}\n", answer.body());
   }
@@ -354,19 +371,6 @@ public class PageTest {
     }
   }
 
-  private static final class Callers implements ServerInterceptor {
-    @Override
-    public <Q, R> ServerCall.Listener<Q> interceptCall(
-        ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
-      String caller = headers.get(AUTHORIZATION);
-      return Contexts.interceptCall(
-          Context.current().withValue(CALLER, caller == null ? "none" : caller),
-          call,
-          headers,
-          next);
-    }
-  }
-
   private final class Jobs extends NodeApiServiceGrpc.NodeApiServiceImplBase {
     final AtomicLong stops = new AtomicLong();
     final AtomicLong most = new AtomicLong();
@@ -376,7 +380,7 @@ public class PageTest {
     public void listJobs(ListJobsRequest request, StreamObserver<ListJobsResponse> answer) {
       Job job =
           Job.newBuilder()
-              .setId(request.getPageSize() + " " + CALLER.get())
+              .setId(request.getPageSize() + " " + TestPort.CALLER.get())
               .setSpec(JobSpec.newBuilder().setName(MARKUP))
               .build();
       answer.onNext(ListJobsResponse.newBuilder().addJobs(job).build());

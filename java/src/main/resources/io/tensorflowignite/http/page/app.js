@@ -19,7 +19,16 @@ let shown = "";
 
 function route() {
   const [, view = "", id = ""] = location.hash.split("/");
-  return { view: VIEWS.some(([name]) => name === view) ? view : "jobs", id: decodeURIComponent(id) };
+  return { view: VIEWS.some(([name]) => name === view) ? view : "jobs", id: decoded(id) };
+}
+
+/** A part of the address, which people may have typed. */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Shows the view of the address; ends the calls of the one before. */

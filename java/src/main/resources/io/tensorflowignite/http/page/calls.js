@@ -1,5 +1,7 @@
 // Calls to the node: POST api/METHOD with the request of the method as JSON.
 
+import { setClock } from "./text.js";
+
 const KEY = "tensorflow-ignite authorization";
 // Of a line of a stream.
 const MOST_CHARACTERS = 32 << 20;
@@ -65,6 +67,8 @@ export async function all(method, request, signal) {
 async function send(method, request, signal) {
   const headers = { "Content-Type": "application/json" };
   if (login.get()) headers.Authorization = login.get();
+  // A browser does not send such a header, and gives no reason.
+  if (/[^\x20-\x7e]/.test(headers.Authorization)) throw new CallError(401, "The token has characters that no token has, such as blanks of a text program. Copy it again.");
   let answer;
   try {
     // With the certificate of the browser, which some clusters require.
@@ -73,6 +77,7 @@ async function send(method, request, signal) {
     if (signal?.aborted) throw error;
     throw new CallError(0, "The node does not answer. It may be over; the page tries again. Other nodes have the same page.");
   }
+  setClock(answer.headers.get("Date"));
   if (answer.ok) return answer;
   const body = await answer.json().catch(() => ({}));
   throw new CallError(answer.status, body.error ?? `The node answers ${method} with the status ${answer.status}.`);

@@ -70,9 +70,10 @@ export async function stored(id, signal) {
   return curves;
 }
 
-/** The bytes of a file of the cluster, which is small. */
+/** The bytes of a file of the cluster; none of a large one. */
 export async function content(path, signal) {
   const { file } = await call("GetFile", { path }, signal);
+  if (number(file.bytes) > MOST_BYTES) return new Uint8Array();
   const parts = [];
   for (const extent of file.extents ?? []) {
     const blocks = Math.ceil(number(extent.bytes) / extent.block_bytes);

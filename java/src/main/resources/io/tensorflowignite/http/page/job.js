@@ -5,7 +5,7 @@ import { chart } from "./chart.js";
 import { Curves, stored } from "./curves.js";
 import { announce, ask, copy, facts, h, svg, table, update } from "./elements.js";
 import { showOutput } from "./output.js";
-import { bytes, clock, count, counted, duration, jobPill, number, pill, rate, short, since, stateText, taskName, time, word } from "./text.js";
+import { bytes, clock, count, counted, duration, jobPill, number, pill, present, rate, short, since, stateText, taskName, time, word } from "./text.js";
 import { attempt, figures, scriptTasks, why } from "./why.js";
 
 const ATTEMPTS = 20;
@@ -13,7 +13,11 @@ const EVENTS = 20;
 const CHARTS = 6;
 // The first curves; the names of figures of speed are shorter on the page.
 const FIRST = ["loss", "throughput/examples_per_second", "throughput/steps_per_second", "throughput/input_wait"];
-const NAMES = { "throughput/examples_per_second": "examples/s", "throughput/steps_per_second": "steps/s", "throughput/input_wait": "input wait" };
+const NAMES = new Map([
+  ["throughput/examples_per_second", "examples/s"],
+  ["throughput/steps_per_second", "steps/s"],
+  ["throughput/input_wait", "input wait"],
+]);
 // The clocks of the page go on while nothing changes.
 const CLOCK_MS = 2000;
 const TASK_TONES = { running: "good", succeeded: "done", failed: "bad", lost: "bad", stopped: "off" };
@@ -27,7 +31,7 @@ export function showJob(main, id, signal, report) {
   const render = () => {
     if (signal.aborted || !job) return;
     const answer = why(job);
-    update(main, view(job, answer, curves, () => stop(job, report)));
+    update(main, view(job, answer, curves, () => stop(job)));
     const state = `${stateText(job)}, attempt ${attempt(job)?.number ?? 0}`;
     if (said && said !== state) announce(`Job ${short(job.id)}: ${answer.text}`);
     said = state;
@@ -70,7 +74,7 @@ export function showJob(main, id, signal, report) {
   repeat(signal, 1, begin, report);
 }
 
-async function stop(job, report) {
+async function stop(job) {
   const sure = await ask({
     title: `Stop job ${short(job.id)}?`,
     text: `The tasks of ${job.spec?.name || "the job"} end, and the job does not go on. With a checkpoint before the end: tensorflow-ignite stop --save ${short(job.id)}`,
@@ -81,7 +85,9 @@ async function stop(job, report) {
   try {
     await call("StopJob", { job_id: job.id });
   } catch (error) {
-    report(error instanceof CallError && error.status === 401 ? new Error(error.message) : error);
+    if (!(error instanceof CallError)) throw error;
+    // A dialog, which stays; a problem of the page is over with the next report of the job.
+    await ask({ title: "The job was not stopped", text: error.message, yes: "Close" });
   }
 }
 
@@ -133,7 +139,7 @@ const pairs = (job) => [
 function charts(curves, job) {
   const order = (name) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const names = curves.names().sort((one, other) => order(one) - order(other) || (one < other ? -1 : 1));
-  const drawn = names.slice(0, CHARTS).map((name) => chart(NAMES[name] ?? name, curves.points(name), (step) => `step ${count(step)}`, name in NAMES && `of ${taskName(scriptTasks(job)[0] ?? {})}`));
+  const drawn = names.slice(0, CHARTS).map((name) => chart(NAMES.get(name) ?? name, curves.points(name), (step) => `step ${count(step)}`, NAMES.has(name) && `of ${taskName(scriptTasks(job)[0] ?? {})}`));
   return drawn.length ? h("section", { "aria-label": "Curves", class: "charts" }, drawn) : "";
 }
 
@@ -141,8 +147,8 @@ function attempts(job) {
   const all = job.attempts ?? [];
   if (!all.length) return "";
   const shown = all.slice(-ATTEMPTS);
-  const from = time(shown[0].started_at) ?? Date.now();
-  const to = Math.max(from + 1000, job.finished_at ? time(job.finished_at) : Date.now());
+  const from = time(shown[0].started_at) ?? present();
+  const to = Math.max(from + 1000, job.finished_at ? time(job.finished_at) : present());
   const rest = number(job.earlier_attempts) + all.length - shown.length;
   const at = (text, otherwise) => (100 * ((time(text) ?? otherwise) - from)) / (to - from);
   const rows = shown.map((each) => {

@@ -10,6 +10,7 @@ const SECONDS = 3;
 const FILE_ROUNDS = 4;
 const VERSIONS = 10;
 const MODELS = 50;
+const MOST_LABELS = 20;
 const MOST_KNOWN = 1000;
 const STATE_TONES = { serving: "good", loading: "wait", failed: "bad" };
 
@@ -18,16 +19,18 @@ const known = new Map();
 
 export function showModels(main, signal, report) {
   let round = 0;
-  let files = { models: new Map(), refusal: "" };
+  let files = null;
   const load = async () => {
     const [served, latencies] = await Promise.all([call("ListDeployments", {}, signal), measured(signal)]);
-    if (round++ % FILE_ROUNDS === 0) {
-      files = await stored(signal).catch((error) => {
-        if (error instanceof CallError && error.status === 403) return { models: new Map(), refusal: error.message };
-        throw error;
-      });
+    const deployed = (served.deployments ?? []).map((each) => each.name);
+    const render = () => signal.aborted || update(main, view(served, files ?? { models: new Map(), refusal: "" }, latencies));
+    // Which version answers does not wait for the files.
+    if (files || deployed.length) render();
+    if (round % FILE_ROUNDS === 0) {
+      files = await stored(deployed, signal);
+      render();
     }
-    if (!signal.aborted) update(main, view(served, files, latencies));
+    round += 1;
   };
   repeat(signal, SECONDS, load, report);
 }
@@ -38,7 +41,7 @@ function view(served, files, latencies) {
   const names = [...new Set([...deployments.keys(), ...files.models.keys()])].sort();
   return [
     h("h1", {}, "Models"),
-    files.refusal ? h("p", { class: "summary" }, `Versions and labels are not shown: ${files.refusal}`) : "",
+    files.refusal ? h("p", { class: "summary" }, `Some versions and labels are not shown: ${files.refusal}`) : "",
     names.length ? "" : h("p", { class: "empty" }, "No models. Scripts make versions by tfi.train.export; then: ", h("code", {}, "tensorflow-ignite model deploy NAME")),
     names.slice(0, MODELS).map((name) => model(name, deployments.get(name), files.models.get(name), nodes, latencies)),
     names.length > MODELS ? h("p", {}, `The first ${MODELS} of ${count(names.length)}; all: tensorflow-ignite model ls`) : "",
@@ -106,18 +109,32 @@ function answers(name, deployment, versions, processes) {
   return { tone: "off", text: `No version answers: it is not deployed.${meant ? ` In bulk, ${name} means version ${meant}.` : ""}` };
 }
 
-/** Names, numbers and labels of all models, and the metadata of the newest versions. */
-async function stored(signal) {
+/** Numbers and labels of the models that the caller may read, by name, and why some are missing. */
+async function stored(deployed, signal) {
   const models = new Map();
-  for (const { path: name, kind } of await entries("/models", signal)) {
-    if (kind !== "FILE_KIND_DIRECTORY" || name.startsWith(".") || models.size >= MODELS) continue;
-    const numbers = (await entries(`/models/${name}`, signal)).filter((each) => /^[1-9]\d*$/.test(each.path)).map((each) => number(each.path));
-    const labels = new Map();
-    for (const { path: label } of await entries(`/models/${name}/.labels`, signal)) labels.set(label, number(await text(`/models/${name}/.labels/${label}`, signal)));
-    for (const version of numbers.sort((one, other) => other - one).slice(0, VERSIONS)) await learn(name, version, signal);
-    if (numbers.length) models.set(name, { numbers, labels });
+  let refusal = "";
+  const permitted = (work) =>
+    work.catch((error) => {
+      if (!(error instanceof CallError && error.status === 403)) throw error;
+      refusal ||= error.message;
+    });
+  // A caller may read some models, and not the list of all.
+  const names = (await permitted(listed(signal))) ?? deployed;
+  for (const name of names.slice(0, MODELS)) {
+    const found = await permitted(versionsOf(name, signal));
+    if (found?.numbers.length) models.set(name, found);
   }
-  return { models, refusal: "" };
+  return { models, refusal };
+}
+
+const listed = async (signal) => (await entries("/models", signal)).filter(({ path, kind }) => kind === "FILE_KIND_DIRECTORY" && !path.startsWith(".")).map(({ path }) => path);
+
+async function versionsOf(name, signal) {
+  const numbers = (await entries(`/models/${name}`, signal)).filter((each) => /^[1-9]\d*$/.test(each.path)).map((each) => number(each.path));
+  const labels = new Map();
+  for (const { path: label } of (await entries(`/models/${name}/.labels`, signal)).slice(0, MOST_LABELS)) labels.set(label, number(await text(`/models/${name}/.labels/${label}`, signal)));
+  for (const version of numbers.sort((one, other) => other - one).slice(0, VERSIONS)) await learn(name, version, signal);
+  return { numbers, labels };
 }
 
 async function learn(name, version, signal) {
@@ -125,10 +142,19 @@ async function learn(name, version, signal) {
   if (known.has(key)) return;
   const found = await text(`/models/${key}/model.json`, signal);
   if (known.size >= MOST_KNOWN) known.clear();
-  if (found) {
-    const { bytes: size, created_at, job } = JSON.parse(found);
-    known.set(key, { bytes: size, created_at, job });
+  if (found) known.set(key, metadataOf(found));
+}
+
+/** A script may have written anything into this file. */
+function metadataOf(json) {
+  let found = null;
+  try {
+    found = JSON.parse(json);
+  } catch {
+    // The version is shown without its metadata.
   }
+  const { bytes: size, created_at, job } = found ?? {};
+  return { bytes: Number(size) || 0, created_at: Date.parse(created_at) ? created_at : null, job: typeof job === "string" ? job : "" };
 }
 
 /** The entries of a directory; none if it does not exist. */

@@ -57,12 +57,25 @@ export function duration(seconds) {
 /** Milliseconds since 1970; null: not set. */
 export const time = (text) => (text ? Date.parse(text) : null);
 
-export const since = (text, now = Date.now()) => (time(text) === null ? "–" : duration((now - time(text)) / 1000));
+// The clock of the node, which has all times of a job: that of this machine may be wrong.
+let ahead = 0;
+const TOLERATED_MS = 5000;
+
+/** Sets the clock by an answer that has just arrived; without its time, the clock stays. */
+export function setClock(date) {
+  const difference = Date.parse(date) - Date.now();
+  if (!Number.isNaN(difference)) ahead = Math.abs(difference) > TOLERATED_MS ? difference : 0;
+}
+
+/** Milliseconds since 1970. */
+export const present = () => Date.now() + ahead;
+
+export const since = (text) => (time(text) === null ? "–" : duration((present() - time(text)) / 1000));
 
 export function clock(text) {
   if (time(text) === null) return "–";
   const at = new Date(text);
-  const today = new Date().toDateString() === at.toDateString();
+  const today = new Date(present()).toDateString() === at.toDateString();
   const date = `${at.getFullYear()}-${String(at.getMonth() + 1).padStart(2, "0")}-${String(at.getDate()).padStart(2, "0")}`;
   return `${today ? "" : `${date} `}${at.toTimeString().slice(0, 8)}`;
 }

@@ -1,6 +1,6 @@
 // One sentence about a job: how it progresses, or why it does not.
 
-import { count, counted, duration, figure, rate, sentence, short, state, taskName, time, word, number } from "./text.js";
+import { count, counted, duration, figure, present, rate, sentence, short, state, taskName, time, word, number } from "./text.js";
 
 // A running job without a step for this time, and for ten of its steps, may not progress.
 const SILENT_SECONDS = 60;
@@ -42,7 +42,7 @@ export const examples = (job) => sum((attempt(job)?.tasks ?? []).map((task) => t
 const sum = (values) => values.reduce((total, each) => total + number(each), 0);
 
 /** The answer, with its tone: good, wait, warn, bad, done, off. */
-export function why(job, now = Date.now()) {
+export function why(job, now = present()) {
   switch (state(job)) {
     case "unreadable":
       return bad(`The row of this job cannot be read: ${job.cause}`);
