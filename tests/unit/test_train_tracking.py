@@ -6,6 +6,7 @@ import logging
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 import tensorflow_ignite as tfi
 from tensorflow_ignite import task
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
+from tensorflow_ignite.train import callback_states
 from tensorflow_ignite.train.tracking import mlflow_run, tracker, wandb_run
 
 
@@ -121,6 +123,36 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(
     monkeypatch.setattr(task, "current", task.Task)
     with pytest.raises(TensorFlowIgniteError, match=rf'tracker\("{library}"\) cannot begin: .* pip install {library}'):
         tfi.train.tracker(library)  # type: ignore[arg-type]
+
+
+def test_a_callback_of_a_tracker_is_one_whose_state_is_saved(caplog: pytest.LogCaptureFixture) -> None:
+    run = Run()
+    tracked = tracker.Tracker(run)
+    callback = tracked.callback()
+    callback.set_model(SimpleNamespace(optimizer=SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: 3))))
+
+    class CallbackList:
+        """What is changed of Keras' own."""
+
+        callbacks = (callback,)
+
+        def on_train_begin(self) -> None:
+            callback.on_train_begin()
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            callback.on_epoch_end(epoch, logs)
+
+    callback_states.watch(SimpleNamespace(CallbackList=CallbackList))  # type: ignore[arg-type]
+    fit = CallbackList()
+    fit.on_train_begin()
+    fit.on_epoch_end(0)
+    tracked.close()
+    assert run.points == [(3, "epoch", 1.0)]
+    states = callback_states.CallbackStates()
+    states.take(fit.callbacks, None)
+    assert "does not know the state" not in caplog.text
+    states.deserialize(states.serialize())
+    assert not states.restore()
 
 
 def test_an_unknown_tracker_and_a_callback_without_steps_are_errors() -> None:

@@ -10,8 +10,6 @@ from typing import Any
 class TrackerCallback:
     """Records the logs of each epoch, and of every n-th step; the step is the number of steps of the optimizer."""
 
-    # As `callback_states.SAVES_STATES`: it has no state.
-    _tensorflow_ignite_saves_states = True
     # For tf_keras: the logs of most steps are not fetched.
     _supports_tf_logs = True
 
@@ -39,6 +37,13 @@ class TrackerCallback:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Records the epoch."""
         self._log(self._step(), {**(logs or {}), "epoch": epoch + 1})
+
+    def state_dict(self) -> dict[str, Any]:
+        """It has no state: the run itself knows its last step."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Called after a restart."""
 
     def _step(self) -> int:
         return int(self.model.optimizer.iterations.numpy())
