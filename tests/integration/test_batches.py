@@ -224,6 +224,57 @@ def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: L
     assert ids(third) == ids(first)
 
 
+def test_an_iteration_of_several_epochs_goes_on_to_its_last_epoch(cluster: LocalCluster, cache: str) -> None:
+    def new(epochs: int | None) -> Any:
+        return tfi.batches(
+            cache,
+            batch_size=300,
+            columns=["id"],
+            shuffle=True,
+            seed=3,
+            epochs=epochs,
+            options=tfi.ReadOptions(address=cluster.address),
+        )
+
+    first = new(3)
+    expected, following = ids(first), ids(first)
+    assert (sum(map(len, expected)), sum(map(len, following))) == (3 * ROWS, 3 * ROWS)
+    # Within the first epoch, within the second one, which a batch has begun, and in the last one, twice.
+    reader, state = new(3), None
+    found: list[list[int]] = []
+    for batches in (1, 4, 3):
+        if state is not None:
+            reader = new(3)
+            reader.load_state_dict(json.loads(json.dumps(state)))
+        found += ids(itertools.islice(reader, batches))
+        state = reader.state_dict()
+    last = new(3)
+    last.load_state_dict(state)
+    assert found + ids(last) == expected
+    # The next iteration has all epochs again.
+    assert ids(last) == following
+
+
+def test_a_state_after_the_last_batch_is_within_the_iteration_until_its_end(cluster: LocalCluster, cache: str) -> None:
+    def new() -> Any:
+        return tfi.batches(
+            cache,
+            batch_size=300,
+            columns=["id"],
+            seed=3,
+            shuffle=True,
+            options=tfi.ReadOptions(address=cluster.address),
+        )
+
+    first, second = new(), new()
+    # The last one has 100 rows.
+    used = ids(itertools.islice(first, 4))
+    assert sorted(itertools.chain(*used)) == list(range(ROWS))
+    second.load_state_dict(first.state_dict())
+    assert ids(second) == []
+    assert ids(second) == ids(first)
+
+
 def test_an_epoch_of_a_select_goes_on_by_its_number_of_rows_and_the_log_says_so(
     cluster: LocalCluster, cache: str, caplog: pytest.LogCaptureFixture
 ) -> None:
