@@ -108,23 +108,27 @@ def _note_first(
     kind.__init__ = noted_init
 
 
-def start_at(model: Any, epoch: int, batch: int) -> None:
+def start_at(model: Any, epoch: int, batch: int) -> int:
     """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch, without a call of a callback.
 
     Args:
         model: The model that is being fitted.
         epoch: Number of finished epochs.
         batch: Number of finished batches of the next epoch.
+
+    Returns:
+        The number of the batch with which ``fit`` begins: Keras 3 counts whole executions of several steps.
     """
     keras = sys.modules.get("keras")
     if keras is not None and isinstance(model, keras.Model):
         model._initial_epoch = epoch
         current().steps_left_out = batch // model.steps_per_execution
-        return
+        return int(current().steps_left_out * model.steps_per_execution)
     # `fit` of tf_keras gets its start position from this object.
     model._training_state = SimpleNamespace(
         maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
     )
+    return batch
 
 
 def correct_keras3(trainer: ModuleType) -> None:

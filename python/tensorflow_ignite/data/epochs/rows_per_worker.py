@@ -13,7 +13,8 @@ UNEVEN: tuple[Uneven, ...] = ("repeat", "drop", "pad")
 
 #: An attribute of datasets whose number of rows may differ from epoch to epoch.
 ROWS_OF_NOW = "_tensorflow_ignite_rows_of_now"
-#: An attribute of datasets of whole batches: what they read (`request.Request`), and the rows of each but the last.
+#: An attribute of datasets of whole batches: what they read (`request.Request`), the rows of each but the last,
+#: and the number of epochs of an iterator; below 0: without an end.
 INPUT = "_tensorflow_ignite_input"
 #: An attribute of datasets with rows of weight 0, which only fill epochs.
 PADDED = "_tensorflow_ignite_padded"
