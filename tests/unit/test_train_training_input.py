@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tensorflow_ignite.data import resuming
-from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data.epoch_readers import EpochReaders, readers
 from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
@@ -30,7 +30,7 @@ def rows() -> Iterator[Any]:
     """Batches of ten rows, as `tfi.dataset(...).batch(10)` makes them."""
     request = Request("c", (), False, "all", None, 0, identified=True)
     batches = tf.data.Dataset.range(100).batch(10)
-    setattr(batches, INPUT, (request, 10, 1))
+    setattr(batches, INPUT, Input(request, 10, 1, 1))
     yield batches
     readers.forget(request.name)
 
@@ -85,10 +85,14 @@ def test_the_position_is_not_known_where_the_same_rows_give_other_elements(
     assert found.positions() is None
 
 
-def repeated(times: int | None, *, follow: bool = False) -> Any:
+def unbatched(*, follow: bool = False) -> Any:
+    """Rows, as `tfi.dataset(...)` makes them."""
     request = Request("c", (), False, "all", None, 0, identified=True, follow=follow)
-    rows = RowDataset(lambda _: tf.data.Dataset.range(100).batch(20), tf.data.UNKNOWN_CARDINALITY, request)
-    return rows.repeat(times).batch(10)
+    return RowDataset(lambda _: tf.data.Dataset.range(100).batch(20), tf.data.UNKNOWN_CARDINALITY, request)
+
+
+def repeated(times: int | None, *, follow: bool = False) -> Any:
+    return unbatched(follow=follow).repeat(times).batch(10)
 
 
 @pytest.mark.parametrize(("times", "is_known"), [(1, True), (2, False), (None, True)])
@@ -97,6 +101,26 @@ def test_an_iterator_of_several_epochs_does_not_begin_within_one_of_them(times: 
     assert training(repeated(times)).has_known_rows
     # Its elements are left out.
     assert training(repeated(times), is_continuous=False).positions() is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "least"),
+    [
+        (lambda rows: rows.batch(10, drop_remainder=True), 10),
+        (lambda rows: rows.batch(10), 1),
+        (lambda rows: rows.map(lambda row: row).batch(10, drop_remainder=True).map(lambda row: row), 10),
+        # Rows of the next epoch follow.
+        (lambda rows: rows.repeat().batch(10, drop_remainder=True), 1),
+    ],
+)
+def test_an_epoch_is_over_when_its_rows_are_too_few_for_an_element(
+    method: Callable[[Any], Any], least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch without a step is an error of tf_keras."""
+    asked: list[int] = []
+    monkeypatch.setattr(EpochReaders, "has_ended", lambda _, request, rows: not asked.append(rows))
+    assert training(method(unbatched()), is_continuous=False).ends()
+    assert asked == [least]
 
 
 def test_rows_that_are_followed_are_an_input_whose_position_is_not_known() -> None:

@@ -269,11 +269,20 @@ class EpochReaders:
         """Identifies the rows that this process would read now, and their order before shuffling."""
         return two_numbers(make_plan(request).digest(request))
 
-    def has_ended(self, request: Request) -> bool:
-        """Whether the next epoch of a dataset, which continues at a position, has no row left; then it is over."""
-        handle, following, *_ = self.read(request, np.zeros(HANDLE_NUMBERS, np.int64), 0)
-        if int(following) < 0:
-            return True
+    def has_ended(self, request: Request, rows: int = 1) -> bool:
+        """Whether the next epoch of a dataset, which continues at a position, has too few rows left; then it is over.
+
+        Args:
+            request: The dataset.
+            rows: The number of rows of an element: the epoch is over if it has fewer.
+        """
+        handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
+        offset = 0
+        while offset < rows:
+            handle, following, *_ = self.read(request, handle, offset)
+            offset = int(following)
+            if offset < 0:
+                return True
         with self._lock:
             state = self._datasets[request.name]
             begun = state.begun.pop(_EpochPosition.of(handle).epoch)

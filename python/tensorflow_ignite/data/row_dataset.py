@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 
 
 class RowDataset(tf.data.Dataset):  # type: ignore[misc]
@@ -32,7 +32,7 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
             epochs: Number of epochs that an iterator reads; below 0: without an end.
         """
         self._request, self._epochs = request, epochs
-        setattr(self, INPUT, (request, 1, epochs))
+        setattr(self, INPUT, Input(request, 1, 1, epochs))
         self._batches_for = batches_for
         batches = batches_for(0)
         self._rows = rows
@@ -82,7 +82,10 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
         else:
             batches = _with_cardinality(batches, self._rows)
         size = int(batch_size)
-        setattr(batches, INPUT, (self._request and self._request.in_batches_of(size), size, self._epochs))
+        # Otherwise rows of the next epoch follow in the last element of an epoch.
+        least = size if drop_remainder and self._epochs == 1 else 1
+        request = self._request and self._request.in_batches_of(size)
+        setattr(batches, INPUT, Input(request, size, least, self._epochs))
         return batches
 
 

@@ -138,6 +138,8 @@ class CheckpointCallback:
         # Whether the epoch has had a step in this process, and the logs of the last one.
         self._has_stepped = False
         self._step_logs: Any = None
+        # Whether the checkpoint lies within the next epoch.
+        self._has_begun_epoch = False
         # Whether a save has fallen due at the last step of the epoch.
         self._is_due = False
 
@@ -224,7 +226,7 @@ class CheckpointCallback:
             )
             self._saved_position = self._epoch, 0
             self._start_at(int(self.params.get("epochs", 0)), 0)
-        if self._begin_batch:
+        elif self._has_begun_epoch:
             leave_rate(callbacks)
 
     def _before_epoch_end(self, logs: dict[str, Any]) -> None:
@@ -260,6 +262,7 @@ class CheckpointCallback:
     def _resume(self, epoch: int, batch: int) -> None:
         assert self.checkpoint is not None
         number, epoch = divmod(epoch, _ROUND)
+        begun = epoch if batch else None
         if self._round:
             # The finished steps of an epoch had other rows than those that are read now.
             self._steps_before = self.checkpoint.resumed_from_step
@@ -288,6 +291,7 @@ class CheckpointCallback:
             epoch, batch = self._resume_input(epoch, batch, saved)
         elif self._inputs.inputs:
             self._inputs.inputs[0].end(self._inputs.restored(0))
+        self._has_begun_epoch = epoch == begun and epoch < epochs
         self._start_at(epoch, batch)
 
     def _resume_input(self, epoch: int, batch: int, saved: tuple[int, int]) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tensorflow_ignite.data import resuming
 from tensorflow_ignite.data.epoch_readers import readers
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.task import current
@@ -38,12 +38,14 @@ class _Source(NamedTuple):
         request: The request for the rows.
         rows: Number of rows of each element; 0: not known.
         batch: Number of rows that ``batch`` joins in an element, of which a later method may leave some out.
+        least: The smallest number of rows of an element, if ``rows`` is known.
         is_repeatable: Whether the same rows give the same elements again.
     """
 
     request: Request
     rows: int
     batch: int
+    least: int
     is_repeatable: bool
 
 
@@ -218,37 +220,41 @@ class TrainingInput:
             readers.resume(source.request, replace(last.of_other_worker(), epoch=last.epoch + has_begun), [])
 
     def ends(self) -> bool:
-        """Whether the epoch that :meth:`resume` has set has no row left; begins it."""
-        return all(readers.has_ended(source.request) for source in self._sources)
+        """Whether the epoch that :meth:`resume` has set has no element left; then it is over."""
+        return all(
+            readers.has_ended(source.request, 1 if self.is_continuous else source.least) for source in self._sources
+        )
 
 
 def _sources(dataset: Any, *, is_continuous: bool = False) -> list[_Source]:
     """The rows of caches that a dataset has, each with the number of rows of an element."""
     found: list[_Source] = []
-    waiting: list[tuple[Any, int, int, bool]] = [(dataset, 1, 1, True)]
+    waiting: list[tuple[Any, int, int, int, bool]] = [(dataset, 1, 1, 1, True)]
     has_order = not (hasattr(dataset, "options") and dataset.options().deterministic is False)
     while waiting:
-        each, rows, batch, is_repeatable = waiting.pop(0)
-        mark = getattr(each, INPUT, None)
-        if mark is not None and mark[0] is not None:
-            request, size, epochs = mark
+        each, rows, batch, least, is_repeatable = waiting.pop(0)
+        mark: Input | None = getattr(each, INPUT, None)
+        if mark is not None and mark.request is not None:
+            request = mark.request
             # An epoch with a fixed number of rows has all of them, also in TensorFlow's eyes. An iterator of several
             # epochs that begins within one of them would read as many again.
-            is_whole = request.rows >= 0 or (epochs > 1 and not is_continuous)
+            is_whole = request.rows >= 0 or (mark.epochs > 1 and not is_continuous)
             is_unknown = is_whole or request.follow
             is_repeatable = is_repeatable and not request.follow
-            found.append(_Source(request, 0 if is_unknown else rows * size, batch * size, is_repeatable))
+            known = 0 if is_unknown else rows * mark.rows
+            found.append(_Source(request, known, batch * mark.rows, least * mark.least, is_repeatable))
             continue
         kind = type(each).__name__
         size = _batch_size(each)
         batch *= size
+        least *= size if _drops_remainder(each) else 1
         if kind in _BATCHES:
             rows *= size
         elif kind not in _ONE_OF_ONE:
             rows = 0
         has_order = has_order and not _is_random(each)
         is_repeatable = is_repeatable and kind not in _OWN_ORDER
-        waiting += [(inner, rows, batch, is_repeatable) for inner in _inputs(each)]
+        waiting += [(inner, rows, batch, least, is_repeatable) for inner in _inputs(each)]
     names = [source.request.name for source in found]
     # Each iterator of one dataset reads an epoch of its own.
     found = [source if names.count(source.request.name) == 1 else source._replace(rows=0) for source in found]
@@ -287,6 +293,12 @@ def _batch_size(dataset: Any) -> int:
 
     size: Any = tf.get_static_value(getattr(dataset, "_batch_size", 1))
     return 0 if size is None else int(size)
+
+
+def _drops_remainder(dataset: Any) -> bool:
+    import tensorflow as tf
+
+    return bool(tf.get_static_value(getattr(dataset, "_drop_remainder", False)))
 
 
 def _whole(rows: int, steps: int, total: int | None) -> int:
