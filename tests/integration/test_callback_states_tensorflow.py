@@ -205,6 +205,22 @@ def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path
 
 
 @pytest.mark.full
+def test_a_csv_log_that_appends_has_each_epoch_once_behind_those_of_another_training(kind: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+
+    def attempt(directory: str, crashes_after: int = 0, epochs: int = 4) -> list[str]:
+        logger = kind.callbacks.CSVLogger(str(log), append=True)
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            fit(kind, tmp_path / directory, logger, counting(kind, crashes_after=crashes_after), epochs=epochs)
+        return [line.partition(",")[0] for line in log.read_text().splitlines()]
+
+    assert attempt("other", epochs=2) == ["epoch", "0", "1"]
+    # The line of epoch 1 is there, and the checkpoint of epoch 0.
+    assert attempt("own", crashes_after=2) == ["epoch", "0", "1", "0", "1"]
+    assert attempt("own") == ["epoch", "0", "1", "0", "1", "2", "3"]
+
+
+@pytest.mark.full
 def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: Any, tmp_path: Path) -> None:
     inputs = kind.Input([1])
     model = kind.Model(inputs, kind.layers.Dense(1, kernel_initializer="ones")(inputs))

@@ -31,6 +31,8 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
     "SwapEMAWeights": ("_ema_weights_in_model",),
     "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
 }
+# In the state of a CSVLogger that appends: the bytes of its file.
+_LOGGED = "bytes"
 # Attributes that `fit` or a strategy gives to callbacks, which are not their state.
 _OF_CALLBACKS = frozenset({"validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"})
 #: An attribute of CheckpointCallback, whose objects save the states of other callbacks.
@@ -218,6 +220,9 @@ def _get(callback: Any) -> Any:
         state = callback.state_dict()
         _require_plain(type(callback).__name__, state)
         return state
+    logged = csv_logs.size(callback)
+    if logged is not None:
+        return {_LOGGED: logged}
     # What they watch, too: the best value of another measure means nothing.
     names = (*_known(callback), "monitor") if _known(callback) else ()
     return {name: _saved(vars(callback)[name]) for name in names if name in vars(callback)} or None
@@ -241,6 +246,9 @@ def _is_plain(value: Any) -> bool:
 def _set(callback: Any, state: Any, *, is_built: bool) -> None:
     if _has_own_methods(callback):
         callback.load_state_dict(state)
+        return
+    if _LOGGED in state:
+        csv_logs.cut(callback, state[_LOGGED])
         return
     if state.get("monitor") != getattr(callback, "monitor", None):
         return
