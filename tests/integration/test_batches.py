@@ -225,30 +225,30 @@ def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: L
 
 
 def test_an_iteration_of_several_epochs_goes_on_to_its_last_epoch(cluster: LocalCluster, cache: str) -> None:
-    def new(epochs: int | None) -> Any:
+    def new() -> Any:
         return tfi.batches(
             cache,
             batch_size=300,
             columns=["id"],
             shuffle=True,
             seed=3,
-            epochs=epochs,
+            epochs=3,
             options=tfi.ReadOptions(address=cluster.address),
         )
 
-    first = new(3)
+    first = new()
     expected, following = ids(first), ids(first)
     assert (sum(map(len, expected)), sum(map(len, following))) == (3 * ROWS, 3 * ROWS)
-    # Within the first epoch, within the second one, which a batch has begun, and in the last one, twice.
-    reader, state = new(3), None
-    found: list[list[int]] = []
+    # Within the first, the second and the last epoch.
+    reader, found = new(), list[list[int]]()
+    state: Any = None
     for batches in (1, 4, 3):
         if state is not None:
-            reader = new(3)
+            reader = new()
             reader.load_state_dict(json.loads(json.dumps(state)))
         found += ids(itertools.islice(reader, batches))
         state = reader.state_dict()
-    last = new(3)
+    last = new()
     last.load_state_dict(state)
     assert found + ids(last) == expected
     # The next iteration has all epochs again.

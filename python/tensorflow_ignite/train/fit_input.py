@@ -122,8 +122,8 @@ def start_at(model: Any, epoch: int, batch: int) -> int:
     keras = sys.modules.get("keras")
     if keras is not None and isinstance(model, keras.Model):
         model._initial_epoch = epoch
-        current().steps_left_out = batch // model.steps_per_execution
-        return int(current().steps_left_out * model.steps_per_execution)
+        current().steps_left_out = left_out = batch // model.steps_per_execution
+        return int(left_out * model.steps_per_execution)
     # `fit` of tf_keras gets its start position from this object.
     model._training_state = SimpleNamespace(
         maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
