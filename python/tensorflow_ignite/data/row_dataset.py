@@ -57,7 +57,7 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
             rows = self._rows * int(count) if self._rows >= 0 else self._rows
         if count == 0:
             rows = 0
-        epochs = -1 if count is None else self._epochs * int(count)
+        epochs = -1 if count is None or count < 0 else self._epochs * int(count)
         return RowDataset(lambda size: self._batches_for(size).repeat(count), rows, self._request, epochs)
 
     def batch(
