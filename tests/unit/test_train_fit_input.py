@@ -164,6 +164,63 @@ def test_tf_keras_makes_the_iterators_that_it_uses(recreates: bool) -> None:
     assert found == ([[(1, 2), (2, 0), (3, 0)], 3] if recreates else [[(1, 2), (2, 3), (3, 4)], 1])
 
 
+class _Resumed:
+    """Rows whose first elements were used; counts what is done with them."""
+
+    is_continuous = False
+
+    def __init__(self, left_out: int | None, elements: int) -> None:
+        self.left_out, self.elements = left_out, elements
+        self.resumed = self.ended = 0
+
+    def resume(self, *_: Any) -> int | None:
+        self.resumed += 1
+        return self.left_out
+
+    def end(self, *_: Any) -> None:
+        self.ended += 1
+
+    def ends(self) -> bool:
+        return not self.elements
+
+
+@pytest.mark.parametrize(
+    ("left_out", "elements", "steps", "begins", "does"),
+    [
+        (4, 10, None, (1, 4), (2, 0, 4)),
+        (4, 4, None, (2, 0), (1, 1, 0)),
+        (0, 3, None, (1, 4), (1, 0, 0)),
+        (0, 0, None, (2, 0), (1, 0, 0)),
+        # Their number is known: all were used, or there are fewer now.
+        (4, 4, 4, (2, 0), (1, 1, 0)),
+        (None, 10, 4, (2, 0), (1, 0, 0)),
+    ],
+)
+def test_a_fit_of_tf_keras_goes_on_within_an_epoch_or_behind_it(
+    left_out: int | None,
+    elements: int,
+    steps: int | None,
+    begins: tuple[int, int],
+    does: tuple[int, int, int],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fit, rows = fit_input.FitInput(), _Resumed(left_out, elements)
+    fit._dataset = range(elements)
+    monkeypatch.setattr(fit_input, "current", lambda: fit)
+    ours = CheckpointCallback(directory="d")
+    found: list[Any] = []
+    monkeypatch.setattr(ours, "_start_at", lambda *position: found.append(position))
+    ours.checkpoint = SimpleNamespace(resumed_from_step=24, is_on_all=bool)  # type: ignore[assignment]
+    ours.model, ours.params = SimpleNamespace(), {"epochs": 3, "steps": steps}
+    ours._inputs.inputs.append(rows)  # type: ignore[arg-type]
+    ours._resume(1, 4)
+    assert found == [begins]
+    assert (rows.resumed, rows.ended, fit.elements_left_out) == does
+    assert ours._steps_before + begins[1] == 24
+    assert ("epoch 1 goes on after batch 4, but its rows are read" in caplog.text) == (left_out is None)
+
+
 @pytest.mark.parametrize("number", [0, 4], ids=["training", "round"])
 @pytest.mark.parametrize(("batch", "begins"), [(2, [2]), (0, [1, 2])])
 def test_a_scheduler_does_not_begin_the_epoch_again_in_which_a_training_goes_on(

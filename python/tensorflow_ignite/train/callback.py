@@ -323,11 +323,19 @@ class CheckpointCallback:
             rows.end(self._inputs.restored(0))
             return epoch, batch
         fit.elements_left_out = left_out
-        if batch and not self.params.get("steps") and not keras3.is_model(self.model) and rows.ends():
-            # An epoch without a step is an error of tf_keras.
-            self._steps_before += batch
-            return epoch + 1, 0
-        return epoch, batch
+        if not batch or self.params.get("steps") or keras3.is_model(self.model):
+            return epoch, batch
+        # An epoch without a step is an error of tf_keras.
+        if left_out and fit.has_more(left_out):
+            rows.resume(self._inputs.restored(0), self.checkpoint.is_on_all)
+            return epoch, batch
+        if left_out:
+            fit.elements_left_out = 0
+            rows.end(self._inputs.restored(0))
+        elif not rows.ends():
+            return epoch, batch
+        self._steps_before += batch
+        return epoch + 1, 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""

@@ -28,6 +28,7 @@ class FitInput:
         """Knows nothing yet."""
         self.rows: TrainingInput | None = None
         self.element_spec: Any = None
+        self._dataset: Any = None
         self.steps_left_out = 0
         self.elements_left_out = 0
         self._is_claimed = False
@@ -41,13 +42,18 @@ class FitInput:
         """Takes the dataset of the training."""
         from tensorflow_ignite.train.training_input import TrainingInput
 
-        self.rows = TrainingInput(dataset, strategy, is_continuous=is_continuous)
+        self.rows, self._dataset = TrainingInput(dataset, strategy, is_continuous=is_continuous), dataset
         self.element_spec = getattr(dataset, "element_spec", None)
 
     def begin(self) -> None:
         """An iterator is about to be made."""
         if self.rows is not None:
             self.rows.begin()
+
+    def has_more(self, elements: int) -> bool:
+        """Whether an iterator has more than a number of elements; reads them."""
+        iterator = iter(self._dataset)
+        return all(next(iterator, None) is not None for _ in range(elements + 1))
 
     def leave_out(self, iterator: Any) -> None:
         """Leaves elements of the first iterator out."""
