@@ -224,6 +224,57 @@ def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: L
     assert ids(third) == ids(first)
 
 
+def test_an_iteration_of_several_epochs_goes_on_to_its_last_epoch(cluster: LocalCluster, cache: str) -> None:
+    def new() -> Any:
+        return tfi.batches(
+            cache,
+            batch_size=300,
+            columns=["id"],
+            shuffle=True,
+            seed=3,
+            epochs=3,
+            options=tfi.ReadOptions(address=cluster.address),
+        )
+
+    first = new()
+    expected, following = ids(first), ids(first)
+    assert (sum(map(len, expected)), sum(map(len, following))) == (3 * ROWS, 3 * ROWS)
+    # Within the first, the second and the last epoch.
+    reader, found = new(), list[list[int]]()
+    state: Any = None
+    for batches in (1, 4, 3):
+        if state is not None:
+            reader = new()
+            reader.load_state_dict(json.loads(json.dumps(state)))
+        found += ids(itertools.islice(reader, batches))
+        state = reader.state_dict()
+    last = new()
+    last.load_state_dict(state)
+    assert found + ids(last) == expected
+    # The next iteration has all epochs again.
+    assert ids(last) == following
+
+
+def test_a_state_after_the_last_batch_is_within_the_iteration_until_its_end(cluster: LocalCluster, cache: str) -> None:
+    def new() -> Any:
+        return tfi.batches(
+            cache,
+            batch_size=300,
+            columns=["id"],
+            seed=3,
+            shuffle=True,
+            options=tfi.ReadOptions(address=cluster.address),
+        )
+
+    first, second = new(), new()
+    # The last one has 100 rows.
+    used = ids(itertools.islice(first, 4))
+    assert sorted(itertools.chain(*used)) == list(range(ROWS))
+    second.load_state_dict(first.state_dict())
+    assert ids(second) == []
+    assert ids(second) == ids(first)
+
+
 def test_an_epoch_of_a_select_goes_on_by_its_number_of_rows_and_the_log_says_so(
     cluster: LocalCluster, cache: str, caplog: pytest.LogCaptureFixture
 ) -> None:

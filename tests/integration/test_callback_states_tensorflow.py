@@ -205,6 +205,22 @@ def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path
 
 
 @pytest.mark.full
+def test_a_csv_log_that_appends_has_each_epoch_once_behind_those_of_another_training(kind: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+
+    def attempt(directory: str, crashes_after: int = 0, epochs: int = 4) -> list[str]:
+        logger = kind.callbacks.CSVLogger(str(log), append=True)
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            fit(kind, tmp_path / directory, logger, counting(kind, crashes_after=crashes_after), epochs=epochs)
+        return [line.partition(",")[0] for line in log.read_text().splitlines()]
+
+    assert attempt("other", epochs=2) == ["epoch", "0", "1"]
+    # The line of epoch 1 is there, and the checkpoint of epoch 0.
+    assert attempt("own", crashes_after=2) == ["epoch", "0", "1", "0", "1"]
+    assert attempt("own") == ["epoch", "0", "1", "0", "1", "2", "3"]
+
+
+@pytest.mark.full
 def test_a_checkpoint_of_an_earlier_version_has_no_states_and_is_restored(kind: Any, tmp_path: Path) -> None:
     inputs = kind.Input([1])
     model = kind.Model(inputs, kind.layers.Dense(1, kernel_initializer="ones")(inputs))
@@ -247,3 +263,71 @@ def test_backup_and_restore_of_keras_beside_ours_is_refused_with_the_remedy(kind
     with pytest.raises(tfi.errors.InvalidRequestError, match=r"CheckpointCallback and BackupAndRestore\. .* Remove"):
         fit(kind, tmp_path, backup)
     assert not list(tmp_path.glob("ckpt*"))
+
+
+def test_a_scheduler_changes_the_learning_rate_once_in_an_epoch_that_goes_on(kind: Any, tmp_path: Path) -> None:
+    rates: list[float] = []
+
+    def attempt(crashes_after: int | None) -> None:
+        class Rates(kind.callbacks.Callback):  # type: ignore[misc]
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                rates.append(float(np.asarray(self.model.optimizer.learning_rate)))
+                if len(rates) == crashes_after:
+                    raise Crash
+
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile(kind.optimizers.SGD(1.0), "mse")
+        halved = kind.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+        ours = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path))
+        model.fit(X, X, batch_size=4, epochs=3, verbose=0, callbacks=[ours, Rates(), halved])
+
+    with pytest.raises(Crash):
+        attempt(3)
+    attempt(None)
+    assert rates == [0.5, 0.5, 0.25, 0.25, 0.125, 0.125]
+
+
+class Rows:
+    """In place of the rows of a cache: counts the steps that have used some."""
+
+    is_continuous = is_between_epochs = False
+
+    def __init__(self) -> None:
+        self.steps = 0
+
+    def positions(self) -> None:
+        return None
+
+    def resume(self, *_: Any) -> int:
+        return 0
+
+    def ends(self) -> bool:
+        return False
+
+    def add(self, steps: int) -> None:
+        self.steps += steps
+
+
+@pytest.mark.full
+def test_the_rows_of_each_step_are_counted_although_a_restart_changes_the_steps_of_an_execution(
+    kind: Any, tmp_path: Path
+) -> None:
+    def attempt(executions: int, crashes_after: int | None) -> tuple[Any, Rows]:
+        class Ends(kind.callbacks.Callback):  # type: ignore[misc]
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                if batch + 1 == crashes_after:
+                    raise Crash
+
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile("sgd", "mse", steps_per_execution=executions)
+        ours, rows = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path)), Rows()
+        ours._inputs.inputs.append(rows)  # type: ignore[arg-type]
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            model.fit(X, X, batch_size=1, epochs=1, verbose=0, callbacks=[ours, Ends()])
+        return int(np.asarray(model.optimizer.iterations)), rows
+
+    assert attempt(1, 5)[0] == 5
+    done, rows = attempt(4, None)
+    assert done - 5 == rows.steps

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tensorflow_ignite.data import resuming
 from tensorflow_ignite.data.epoch_readers import EpochReaders
+from tensorflow_ignite.data.epoch_source import BegunEpoch
 from tensorflow_ignite.data.input_position import InputPosition
+from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import ALL, ASSIGNED, Request
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.task import Task, WorkerAssignment
@@ -64,3 +67,20 @@ def test_workers_that_name_their_partitions_go_on_and_refuse_other_ones(going_on
     assert own.rows == 5
     with pytest.raises(InvalidRequestError, match="other rows of cache 'digits'"):
         going_on(second, used(second, 5), used(first, 4))
+
+
+@pytest.mark.parametrize(("rows", "ends"), [(1, False), (4, False), (6, False), (7, True)])
+def test_an_epoch_that_goes_on_is_over_if_it_has_too_few_rows_for_an_element(
+    rows: int, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, readers = reading(ALL), EpochReaders()
+    position = used(request, 0)
+    begun = [np.ones(HANDLE_NUMBERS, np.int64)]
+    # Six rows in two batches; the call after them is the end.
+    following = {0: 4, 4: 6, 6: -1}
+    monkeypatch.setattr(readers, "read", lambda _, handle, offset: [*begun, following[offset]])
+    readers.resume(request, position, [])
+    readers._datasets[request.name].begun[1] = BegunEpoch(position, resumed=(position, ()))
+    assert readers.has_ended(request, rows) == ends
+    # It begins again, unless it is over.
+    assert (1 in readers._datasets[request.name].begun) == ends

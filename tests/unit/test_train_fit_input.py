@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tensorflow_ignite.train import fit_input, training_input
+from tensorflow_ignite.train import callback, fit_input, training_input
+from tensorflow_ignite.train.callback import CheckpointCallback
 
 STEPS = 6
 
@@ -79,10 +80,13 @@ def test_only_the_first_epoch_of_a_resumed_fit_skips_steps(executions: int, monk
     def during(model: Any) -> None:
         monkeypatch.setitem(sys.modules, "keras", SimpleNamespace(Model=type(model)))
         batches, validation = model.iterator(), model.iterator()
-        fit_input.start_at(model, 3, 4)
+        # Keras 3 counts whole executions.
+        assert fit_input.start_at(model, 3, 5) == (5 if executions == 1 else 4)
         assert model._initial_epoch == 3
         assert [step for step, *_ in validation._enumerate_iterator()] == begins
-        assert [step for step, *_ in batches._enumerate_iterator()] == [step for step in begins if step >= 4]
+        assert [step for step, *_ in batches._enumerate_iterator()] == [
+            step for step in begins if step + executions > 5
+        ]
         assert [step for step, *_ in batches._enumerate_iterator()] == begins
 
     _keras3(during, executions)
@@ -158,3 +162,82 @@ def test_tf_keras_makes_the_iterators_that_it_uses(recreates: bool) -> None:
     fit_input.correct_fit_of_tf_keras(SimpleNamespace(Model=Model))  # type: ignore[arg-type]
     found: Any = Model().fit()
     assert found == ([[(1, 2), (2, 0), (3, 0)], 3] if recreates else [[(1, 2), (2, 3), (3, 4)], 1])
+
+
+class _Resumed:
+    """Rows whose first elements were used; counts what is done with them."""
+
+    is_continuous = False
+
+    def __init__(self, left_out: int | None, elements: int) -> None:
+        self.left_out, self.elements = left_out, elements
+        self.resumed = self.ended = 0
+
+    def resume(self, *_: Any) -> int | None:
+        self.resumed += 1
+        return self.left_out
+
+    def end(self, *_: Any) -> None:
+        self.ended += 1
+
+    def ends(self) -> bool:
+        return not self.elements
+
+
+@pytest.mark.parametrize(
+    ("left_out", "elements", "steps", "begins", "does"),
+    [
+        (4, 10, None, (1, 4), (2, 0, 4)),
+        (4, 4, None, (2, 0), (1, 1, 0)),
+        (0, 3, None, (1, 4), (1, 0, 0)),
+        (0, 0, None, (2, 0), (1, 0, 0)),
+        # Their number is known: all were used, or there are fewer now.
+        (4, 4, 4, (2, 0), (1, 1, 0)),
+        (None, 10, 4, (2, 0), (1, 0, 0)),
+    ],
+)
+def test_a_fit_of_tf_keras_goes_on_within_an_epoch_or_behind_it(
+    left_out: int | None,
+    elements: int,
+    steps: int | None,
+    begins: tuple[int, int],
+    does: tuple[int, int, int],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    fit, rows = fit_input.FitInput(), _Resumed(left_out, elements)
+    fit._dataset = range(elements)
+    monkeypatch.setattr(fit_input, "current", lambda: fit)
+    ours = CheckpointCallback(directory="d")
+    found: list[Any] = []
+    monkeypatch.setattr(ours, "_start_at", lambda *position: found.append(position))
+    ours.checkpoint = SimpleNamespace(resumed_from_step=24, is_on_all=bool)  # type: ignore[assignment]
+    ours.model, ours.params = SimpleNamespace(), {"epochs": 3, "steps": steps}
+    ours._inputs.inputs.append(rows)  # type: ignore[arg-type]
+    ours._resume(1, 4)
+    assert found == [begins]
+    assert (rows.resumed, rows.ended, fit.elements_left_out) == does
+    assert ours._steps_before + begins[1] == 24
+    assert ("epoch 1 goes on after batch 4, but its rows are read" in caplog.text) == (left_out is None)
+
+
+@pytest.mark.parametrize("number", [0, 4], ids=["training", "round"])
+@pytest.mark.parametrize(("batch", "begins"), [(2, [2]), (0, [1, 2])])
+def test_a_scheduler_does_not_begin_the_epoch_again_in_which_a_training_goes_on(
+    number: int, batch: int, begins: list[int]
+) -> None:
+    """The unfinished epoch of a round is trained again, with the learning rate of the checkpoint, too."""
+    found: list[int] = []
+    schedule = type(
+        "LearningRateScheduler",
+        (),
+        {"__module__": "keras.src.callbacks", "on_epoch_begin": lambda self, epoch: found.append(epoch)},
+    )()
+    ours = CheckpointCallback(directory="d")
+    ours.checkpoint = SimpleNamespace(resumed_from_step=7)  # type: ignore[assignment]
+    ours.model, ours.params, ours._round = SimpleNamespace(built=True), {"epochs": 3}, number
+    ours._resume(number * callback._ROUND + 1, batch)
+    ours._after_train_begin([ours, schedule])
+    for epoch in (1, 2):
+        schedule.on_epoch_begin(epoch)
+    assert found == begins

@@ -9,15 +9,17 @@ from typing import Any
 
 import pytest
 
-from tensorflow_ignite.data.epoch_readers import readers
+from tensorflow_ignite.data import resuming
+from tensorflow_ignite.data.epoch_readers import EpochReaders, readers
 from tensorflow_ignite.data.epoch_source import BegunEpoch, DatasetState
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 
 tf = pytest.importorskip("tensorflow")
 
+from tensorflow_ignite.data.row_dataset import RowDataset  # noqa: E402
 from tensorflow_ignite.train.training_input import TrainingInput  # noqa: E402
 
 POSITION = InputPosition("c", "", 0, 7, -1, 0)
@@ -28,7 +30,7 @@ def rows() -> Iterator[Any]:
     """Batches of ten rows, as `tfi.dataset(...).batch(10)` makes them."""
     request = Request("c", (), False, "all", None, 0, identified=True)
     batches = tf.data.Dataset.range(100).batch(10)
-    setattr(batches, INPUT, (request, 10))
+    setattr(batches, INPUT, Input(request, 10, 1, 1))
     yield batches
     readers.forget(request.name)
 
@@ -81,6 +83,71 @@ def test_the_position_is_not_known_where_the_same_rows_give_other_elements(
     found.begin()
     found.add(1)
     assert found.positions() is None
+
+
+def unbatched(*, follow: bool = False) -> Any:
+    """Rows, as `tfi.dataset(...)` makes them."""
+    request = Request("c", (), False, "all", None, 0, identified=True, follow=follow)
+    return RowDataset(lambda _: tf.data.Dataset.range(100).batch(20), tf.data.UNKNOWN_CARDINALITY, request)
+
+
+def repeated(times: int | None, *, follow: bool = False) -> Any:
+    return unbatched(follow=follow).repeat(times).batch(10)
+
+
+@pytest.mark.parametrize(("times", "is_known"), [(1, True), (2, False), (None, True)])
+def test_an_iterator_of_several_epochs_does_not_begin_within_one_of_them(times: int | None, is_known: bool) -> None:
+    assert training(repeated(times), is_continuous=False).has_known_rows == is_known
+    assert training(repeated(times)).has_known_rows
+    # Its elements are left out.
+    assert training(repeated(times), is_continuous=False).positions() is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "least"),
+    [
+        (lambda rows: rows.batch(10, drop_remainder=True), 10),
+        (lambda rows: rows.batch(10), 1),
+        (lambda rows: rows.map(lambda row: row).batch(10, drop_remainder=True).map(lambda row: row), 10),
+        # Rows of the next epoch follow.
+        (lambda rows: rows.repeat().batch(10, drop_remainder=True), 1),
+    ],
+)
+def test_an_epoch_is_over_when_its_rows_are_too_few_for_an_element(
+    method: Callable[[Any], Any], least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An epoch without a step is an error of tf_keras."""
+    left = least - 1
+    monkeypatch.setattr(EpochReaders, "has_ended", lambda _, request, rows: left < rows)
+    assert training(method(unbatched()), is_continuous=False).ends()
+    left = least
+    assert not training(method(unbatched()), is_continuous=False).ends()
+
+
+def test_rows_that_are_followed_are_an_input_whose_position_is_not_known() -> None:
+    found = training(repeated(1, follow=True))
+    found.begin()
+    found.add(1)
+    assert found
+    assert found.positions() is None
+
+
+def test_iterators_of_the_same_dataset_read_different_epochs(rows: Any) -> None:
+    assert not training(tf.data.Dataset.zip((rows, rows))).has_known_rows
+
+
+def test_elements_are_left_out_only_of_batches_of_the_same_size(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer or more rows would be left out than were used."""
+    # It asks the cluster.
+    monkeypatch.setattr(resuming, "is_read_as_before", lambda *_: True)
+    before = training(rows.filter(lambda _: True).unbatch().batch(4), is_continuous=False)
+    before.begin()
+    before.add(3)
+    positions = before.positions()
+    assert positions is not None
+    for size, left_out in ((4, 3), (8, None)):
+        again = training(rows.filter(lambda _: True).unbatch().batch(size), is_continuous=False)
+        assert again.resume([positions]) == left_out
 
 
 def test_an_iterator_of_somebody_else_within_a_training_makes_its_position_unknown(rows: Any) -> None:

@@ -22,6 +22,9 @@ from tensorflow_ignite.data.options import Changes, HoldOut, ReadOptions, RowArg
 from tensorflow_ignite.data.request import WEIGHT_COLUMN
 from tensorflow_ignite.data.rows import Rows, requested_rows
 
+# In a state: how many epochs of its iteration are finished.
+_DONE = "done"
+
 
 class Ragged(NamedTuple):
     """The lists of a column whose rows have lists of any length.
@@ -49,28 +52,33 @@ class Batches:
         self._epochs = epochs
         self._drop_remainder = drop_remainder
         self._layout = (*[Column(WEIGHT_COLUMN, "float32")] * request.weighted, *request.layout)
-        # The epoch in which the present iteration has begun, and the rows that it has given.
-        self._begin = self._given = 0
+        # The epoch in which the present iteration has begun in this process, the rows that it has given, and its
+        # finished epochs before; those of the next iteration.
+        self._begin = self._given = self._done = self._next_done = 0
+        self._is_over = False
         readers.forget_on_collect(self, request.name)
 
     def state_dict(self) -> dict[str, Any]:
         """The position after the last batch that an iteration has given, as values of JSON, for a checkpoint.
 
-        At the end of an iteration it is the beginning of the next epoch.
+        After an iteration it is the beginning of the next epoch.
 
         Raises:
             InvalidRequestError: It is not known: an iteration is a million rows behind what was read.
         """
-        position = readers.position(self._rows.request, self._begin, self._given, is_continuous=True)
+        # Until the caller has noticed the end, a restart goes on with an iteration without a batch.
+        last = None if self._is_over or self._epochs is None else self._begin + self._left() - 1
+        position = readers.position(self._rows.request, self._begin, self._given, is_continuous=True, last=last)
         if position is None:
             raise errors.InvalidRequestError(
                 f"the position in cache {self._rows.request.cache!r} is not known, since more than a million rows were "
                 "read ahead of it. Save the position more often"
             )
-        return position.to_json()
+        done = self._done + position.epoch - self._begin
+        return {**position.to_json(), _DONE: done if done < (self._epochs or 0) else 0}
 
     def load_state_dict(self, state: dict[str, Any] | Sequence[dict[str, Any]]) -> None:
-        """Makes the next ``iter()`` go on behind a position, in this process or another one.
+        """Makes the next ``iter()`` go on behind a position, in this process or another one, to the same last epoch.
 
         With the same workers and the same rows it brings the batches that the earlier iteration would have brought.
         Otherwise it brings those rows of the epoch that were not used, each once. Later iterations read later epochs.
@@ -84,7 +92,9 @@ class Batches:
         """
         states = [state] if isinstance(state, dict) else list(state)
         try:
-            positions = [InputPosition.from_json(each) for each in states]
+            positions = [
+                InputPosition.from_json({name: each[name] for name in each if name != _DONE}) for each in states
+            ]
         except (KeyError, TypeError, ValueError) as error:
             raise errors.InvalidRequestError(
                 f"{str(states)[:80]} is no state of batches ({type(error).__name__}: {error}). Such a state comes from "
@@ -94,6 +104,7 @@ class Batches:
             raise errors.InvalidRequestError("load_state_dict() got no state. Give the state of at least one worker")
         resuming.resume(self._rows.request, positions)
         self._begin, self._given = readers.epochs(self._rows.request), 0
+        self._done = self._next_done = max((each["epoch"], each.get(_DONE, 0)) for each in states)[1]
 
     def __iter__(self) -> Generator[Any, None, None]:
         """Yields the batches of one epoch, or of ``epochs=``.
@@ -101,7 +112,8 @@ class Batches:
         Raises:
             TensorFlowIgniteError: If a node fails, or other rows arrive than were expected.
         """
-        self._begin, self._given = readers.epochs(self._rows.request), 0
+        self._begin, self._given, self._is_over = readers.epochs(self._rows.request), 0, False
+        self._done, self._next_done = self._next_done, 0
         for held in groups(self._read(), lambda _: self._batch_size):
             batch = ArrayBatch.of(held)
             self._given += batch.num_rows
@@ -109,9 +121,14 @@ class Batches:
                 yield self._element(batch)
             # Its memory is free while the next batch is read, unless the caller holds it.
             del held, batch
+        self._is_over = True
+
+    def _left(self) -> int:
+        """Number of epochs that the iteration still reads, from its begin in this process."""
+        return max(1, (self._epochs or 1) - self._done)
 
     def _read(self) -> Iterator[ArrayBatch]:
-        for _ in count() if self._epochs is None else range(self._epochs):
+        for _ in count() if self._epochs is None else range(self._left()):
             handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
             offset = 0
             while True:

@@ -199,7 +199,7 @@ def _dataset(rows: Rows, exact: bool) -> tf.data.Dataset:
         cardinality = tf.data.INFINITE_CARDINALITY
     else:
         cardinality = request.rows if known else tf.data.UNKNOWN_CARDINALITY
-    return RowDataset(batches_for, cardinality, None if request.follow else request)
+    return RowDataset(batches_for, cardinality, request)
 
 
 def _batches(numbers: tf.data.Dataset, rows: Rows) -> tf.data.Dataset:

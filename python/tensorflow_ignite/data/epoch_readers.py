@@ -207,7 +207,9 @@ class EpochReaders:
             state = self._datasets.get(request.name)
             return state.ended.get(epoch) if state else None
 
-    def position(self, request: Request, epoch: int, rows: int, *, is_continuous: bool = False) -> InputPosition | None:
+    def position(
+        self, request: Request, epoch: int, rows: int, *, is_continuous: bool = False, last: int | None = None
+    ) -> InputPosition | None:
         """Where a consumer stands that has had some rows; None: it is so far behind that it is not known.
 
         Args:
@@ -215,10 +217,11 @@ class EpochReaders:
             epoch: The number of the epoch that its first row was of.
             rows: Number of rows that it has had, in this process.
             is_continuous: Whether the next epoch follows the last row; else the consumer stands behind that row.
+            last: The last epoch that follows; None: there is none.
         """
         with self._lock:
             state = self._datasets.setdefault(request.name, DatasetState())
-            while is_continuous and rows >= state.ended.get(epoch, rows + 1):
+            while is_continuous and epoch != last and rows >= state.ended.get(epoch, rows + 1):
                 rows -= state.ended[epoch]
                 epoch += 1
             begun = state.begun.get(epoch)
@@ -228,7 +231,7 @@ class EpochReaders:
                 return None if rows else begun.standing(0)
             if begun is None:
                 following = _next(request, state, self._snapshots.get(request.name))
-                return None if rows else replace(following, epoch=epoch)
+                return None if rows or epoch < state.epochs else replace(following, epoch=epoch)
         return begun.standing(rows)
 
     def has_overlapping(self, request: Request, epoch: int) -> bool:
@@ -266,11 +269,20 @@ class EpochReaders:
         """Identifies the rows that this process would read now, and their order before shuffling."""
         return two_numbers(make_plan(request).digest(request))
 
-    def has_ended(self, request: Request) -> bool:
-        """Whether the next epoch of a dataset, which continues at a position, has no row left; then it is over."""
-        handle, following, *_ = self.read(request, np.zeros(HANDLE_NUMBERS, np.int64), 0)
-        if int(following) < 0:
-            return True
+    def has_ended(self, request: Request, rows: int = 1) -> bool:
+        """Whether the next epoch of a dataset, which continues at a position, has too few rows left; then it is over.
+
+        Args:
+            request: The dataset.
+            rows: The number of rows of an element: the epoch is over if it has fewer.
+        """
+        handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
+        offset = 0
+        while offset < rows:
+            handle, following, *_ = self.read(request, handle, offset)
+            offset = int(following)
+            if offset < 0:
+                return True
         with self._lock:
             state = self._datasets[request.name]
             begun = state.begun.pop(_EpochPosition.of(handle).epoch)
@@ -323,7 +335,7 @@ def _continued(request: Request, plan: Plan, resumed: Resumed, digest: tuple[int
         if own.elements and not own.given[0]:
             _log.warning(
                 "%s: epoch %d is read again without its first %d batches. Whether its rows are the same is unknown, "
-                'as for sql= and transport="thin": if rows were put or removed since, some rows of this epoch '
+                'as for sql=, since= and transport="thin": if rows were put or removed since, some rows of this epoch '
                 "come twice or never. Later epochs have each row once",
                 plan.subject,
                 own.epoch,
@@ -341,9 +353,10 @@ def _continued(request: Request, plan: Plan, resumed: Resumed, digest: tuple[int
         return BegunEpoch(replace(own, rows=0, filled=0))
     if not resumption.used:
         _log.warning(
-            '%s: epoch %d goes on after its first %d rows. Its rows have no identities (sql=, transport="thin"), so '
-            "these are the used ones only if no row was put or removed since; else some rows of this epoch come twice "
-            "or never. Later epochs have each row once. Read without sql=, or write nothing while training restarts",
+            "%s: epoch %d goes on after its first %d rows. Its rows have no identities (sql=, since=, "
+            'transport="thin"), so these are the used ones only if no row was put or removed since; else some rows '
+            "of this epoch come twice or never. Later epochs have each row once. Read without these, or write nothing "
+            "while training restarts",
             plan.subject,
             own.epoch,
             own.rows,

@@ -28,6 +28,7 @@ class InputPosition:
         filled: Number of those that fill it.
         used: The rows of the epoch that were used; empty: rows are not identified, or none was used.
         elements: Number of elements that the training's iterator has given after this position.
+        batch: Number of rows that ``batch`` joins in an element; 0: not known.
         given: Where ``elements`` are left out: a number of rows with which the epoch begins, and their checksum;
             (0, 0): not known.
         aligned: An earlier position, with elements after it, from which the same worker goes on with the same batches:
@@ -47,6 +48,7 @@ class InputPosition:
     filled: int = 0
     used: tuple[UsedRows, ...] = field(default=(), repr=False)
     elements: int = 0
+    batch: int = 0
     given: tuple[int, int] = (0, 0)
     aligned: InputPosition | None = None
     lead: int = 0

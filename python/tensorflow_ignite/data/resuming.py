@@ -63,7 +63,7 @@ def _check(request: Request, position: InputPosition) -> None:
     elif position.selection != request.selection:
         what = (
             f"other rows of cache {request.cache!r} than the script reads now (where=, sql=, partitions=, "
-            "validation_split= or since=)"
+            "hold_out=, since= or on_mismatch=)"
         )
     else:
         return

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 
 
 class RowDataset(tf.data.Dataset):  # type: ignore[misc]
@@ -19,7 +19,9 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
     Python does no work for each row: `make bench-read` shows it.
     """
 
-    def __init__(self, batches_for: Callable[[int], tf.data.Dataset], rows: int, request: Any = None) -> None:
+    def __init__(
+        self, batches_for: Callable[[int], tf.data.Dataset], rows: int, request: Any = None, epochs: int = 1
+    ) -> None:
         """Wraps the batches.
 
         Args:
@@ -27,9 +29,10 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
                 will be cut from them; 0: not known.
             rows: Number of rows, or tf.data.INFINITE_CARDINALITY or UNKNOWN_CARDINALITY.
             request: What is read; an attribute of this dataset and of its batches has it.
+            epochs: Number of epochs that an iterator reads; below 0: without an end.
         """
-        self._request = request
-        setattr(self, INPUT, (request, 1))
+        self._request, self._epochs = request, epochs
+        setattr(self, INPUT, Input(request, 1, 1, epochs))
         self._batches_for = batches_for
         batches = batches_for(0)
         self._rows = rows
@@ -54,7 +57,8 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
             rows = self._rows * int(count) if self._rows >= 0 else self._rows
         if count == 0:
             rows = 0
-        return RowDataset(lambda size: self._batches_for(size).repeat(count), rows, self._request)
+        epochs = -1 if count is None or count < 0 else self._epochs * int(count)
+        return RowDataset(lambda size: self._batches_for(size).repeat(count), rows, self._request, epochs)
 
     def batch(
         self,
@@ -78,7 +82,10 @@ class RowDataset(tf.data.Dataset):  # type: ignore[misc]
         else:
             batches = _with_cardinality(batches, self._rows)
         size = int(batch_size)
-        setattr(batches, INPUT, (self._request and self._request.in_batches_of(size), size))
+        # Otherwise rows of the next epoch follow in the last element of an epoch.
+        least = size if drop_remainder and self._epochs == 1 else 1
+        request = self._request and self._request.in_batches_of(size)
+        setattr(batches, INPUT, Input(request, size, least, self._epochs))
         return batches
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorflow_ignite.errors import InvalidRequestError, TensorFlowIgniteError
 from tensorflow_ignite.task import current
 from tensorflow_ignite.train import fit_input, fits, keras3
-from tensorflow_ignite.train.callback_states import CallbackStates
+from tensorflow_ignite.train.callback_states import CallbackStates, leave_rate
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
 from tensorflow_ignite.train.input_states import InputStates
@@ -133,11 +133,13 @@ class CheckpointCallback:
         self._metrics = MetricStates()
         self._inputs = InputStates()
         self._epochs_before_test: list[list[int]] = []
-        # The number of the first batch of the next epoch, and of the last batch that was counted.
-        self._begin_batch = self._counted_batch = 0
+        # Finished batches of the next epoch, and the number of its first batch; the last batch that was counted.
+        self._begin_batch = self._first_batch = self._counted_batch = 0
         # Whether the epoch has had a step in this process, and the logs of the last one.
         self._has_stepped = False
         self._step_logs: Any = None
+        # Whether the checkpoint lies within the next epoch.
+        self._has_begun_epoch = False
         # Whether a save has fallen due at the last step of the epoch.
         self._is_due = False
 
@@ -224,6 +226,8 @@ class CheckpointCallback:
             )
             self._saved_position = self._epoch, 0
             self._start_at(int(self.params.get("epochs", 0)), 0)
+        elif self._has_begun_epoch:
+            leave_rate(callbacks)
 
     def _before_epoch_end(self, logs: dict[str, Any]) -> None:
         """Called before all callbacks end the epoch. Uses the saved logs if an earlier process did all its steps."""
@@ -236,7 +240,7 @@ class CheckpointCallback:
             self._save(self._epoch, 0)
 
     def _start_at(self, epoch: int, batch: int) -> None:
-        fit_input.start_at(self.model, epoch, batch)
+        self._first_batch = fit_input.start_at(self.model, epoch, batch)
         self._begin_batch = batch
         if keras3.is_model(self.model):
             return
@@ -258,13 +262,14 @@ class CheckpointCallback:
     def _resume(self, epoch: int, batch: int) -> None:
         assert self.checkpoint is not None
         number, epoch = divmod(epoch, _ROUND)
+        begun = epoch if batch else None
         if self._round:
             # The finished steps of an epoch had other rows than those that are read now.
             self._steps_before = self.checkpoint.resumed_from_step
             if number != self._round:
                 return
             batch = 0
-        steps = self.params.get("steps")
+        steps, saved = self.params.get("steps"), (epoch, batch)
         if steps and batch >= steps:
             epoch, batch = epoch + 1, 0
         self._epoch = epoch
@@ -283,13 +288,20 @@ class CheckpointCallback:
                 epochs,
             )
         if epoch < epochs:
-            epoch, batch = self._resume_input(epoch, batch)
+            epoch, batch = self._resume_input(epoch, batch, saved)
         elif self._inputs.inputs:
             self._inputs.inputs[0].end(self._inputs.restored(0))
+        self._has_begun_epoch = epoch == begun and epoch < epochs
         self._start_at(epoch, batch)
 
-    def _resume_input(self, epoch: int, batch: int) -> tuple[int, int]:
-        """Makes the dataset go on where it stood; returns where the training starts then."""
+    def _resume_input(self, epoch: int, batch: int, saved: tuple[int, int]) -> tuple[int, int]:
+        """Makes the dataset go on where it stood; returns where the training starts then.
+
+        Args:
+            epoch: Where the training would start: number of the epoch.
+            batch: Number of its finished batches.
+            saved: Both, as the checkpoint has them: all batches of an epoch may be finished.
+        """
         if not self._inputs.inputs:
             return epoch, batch
         rows, fit = self._inputs.inputs[0], fit_input.current()
@@ -297,30 +309,40 @@ class CheckpointCallback:
         left_out = rows.resume(self._inputs.restored(0), self.checkpoint.is_on_all)
         if left_out is None:
             # An epoch of steps_per_epoch= may end within an epoch of the dataset.
-            if batch or rows.is_continuous:
+            if saved[1] or rows.is_continuous:
                 _log.warning(
                     "tensorflow_ignite: epoch %d goes on after batch %d, but its rows are read from the beginning: the "
                     "position in the dataset is not known. It is known where batch(n) follows tfi.dataset(...) or its "
                     "repeat(), and then only map, prefetch and zip, all of them in their order (no "
                     "deterministic=False), and if nothing else iterates over this dataset during fit; shuffle with "
                     "tfi.dataset(shuffle=True)",
-                    epoch,
-                    batch,
+                    *saved,
                 )
             return epoch, batch
+        if epoch > saved[0] and not rows.is_continuous:
+            rows.end(self._inputs.restored(0))
+            return epoch, batch
         fit.elements_left_out = left_out
-        if batch and not self.params.get("steps") and not keras3.is_model(self.model) and rows.ends():
-            # An epoch without a step is an error of tf_keras.
-            self._steps_before += batch
-            return epoch + 1, 0
-        return epoch, batch
+        if not batch or self.params.get("steps") or keras3.is_model(self.model):
+            return epoch, batch
+        # An epoch without a step is an error of tf_keras.
+        if left_out and fit.has_more(left_out):
+            rows.resume(self._inputs.restored(0), self.checkpoint.is_on_all)
+            return epoch, batch
+        if left_out:
+            fit.elements_left_out = 0
+            rows.end(self._inputs.restored(0))
+        elif not rows.ends():
+            return epoch, batch
+        self._steps_before += batch
+        return epoch + 1, 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""
         if self._begin_batch:
             self._metrics.restore(self.model)
         self._epoch, self._batch, self._has_stepped = epoch, self._begin_batch, False
-        self._counted_batch, self._begin_batch = self._begin_batch, 0
+        self._counted_batch, self._begin_batch, self._first_batch = self._first_batch, 0, 0
         for rows in self._inputs.inputs:
             rows.is_between_epochs = False
 

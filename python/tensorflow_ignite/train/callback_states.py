@@ -31,6 +31,8 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
     "SwapEMAWeights": ("_ema_weights_in_model",),
     "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
 }
+# In the state of a CSVLogger that appends: the bytes of its file.
+_LOGGED = "bytes"
 # Attributes that `fit` or a strategy gives to callbacks, which are not their state.
 _OF_CALLBACKS = frozenset({"validation_data", "_chief_worker_only", "_supports_tf_logs", "async_safe"})
 #: An attribute of CheckpointCallback, whose objects save the states of other callbacks.
@@ -90,12 +92,24 @@ def _with_logs(original: Any) -> Any:
 def _require_alone(callbacks: Iterable[Any]) -> None:
     """Refuses another callback that restores the model, before either has."""
     for callback in callbacks:
-        if any(is_of(kind, *KERAS) and kind.__name__ == "BackupAndRestore" for kind in type(callback).__mro__):
+        if _is_keras(callback, "BackupAndRestore"):
             raise InvalidRequestError(
                 f"fit has the callbacks CheckpointCallback and {type(callback).__name__}. Each of them would restore "
                 "the model after a restart, from other steps than the other. Remove BackupAndRestore: "
                 "CheckpointCallback goes on in the middle of an epoch too"
             )
+
+
+def leave_rate(callbacks: Iterable[Any]) -> None:
+    """Leaves the learning rate as it is in the next epoch, which goes on: a factor of its begin would apply twice."""
+    for callback in callbacks:
+        if _is_keras(callback, "LearningRateScheduler"):
+            callback.on_epoch_begin = functools.partial(_has_begun, callback)
+
+
+def _has_begun(callback: Any, *_: Any, **__: Any) -> None:
+    """In place of one call of `on_epoch_begin`."""
+    del callback.on_epoch_begin
 
 
 class CallbackStates:
@@ -158,6 +172,11 @@ def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield f"{name}-{numbers[name]}", callback
 
 
+def _is_keras(callback: Any, name: str) -> bool:
+    """Whether a callback is of a class of Keras, or of its subclass."""
+    return any(is_of(kind, *KERAS) and kind.__name__ == name for kind in type(callback).__mro__)
+
+
 def _is_ours(callback: Any) -> bool:
     return getattr(type(callback), SAVES_STATES, None) is True
 
@@ -201,6 +220,9 @@ def _get(callback: Any) -> Any:
         state = callback.state_dict()
         _require_plain(type(callback).__name__, state)
         return state
+    logged = csv_logs.size(callback)
+    if logged is not None:
+        return {_LOGGED: logged}
     # What they watch, too: the best value of another measure means nothing.
     names = (*_known(callback), "monitor") if _known(callback) else ()
     return {name: _saved(vars(callback)[name]) for name in names if name in vars(callback)} or None
@@ -224,6 +246,9 @@ def _is_plain(value: Any) -> bool:
 def _set(callback: Any, state: Any, *, is_built: bool) -> None:
     if _has_own_methods(callback):
         callback.load_state_dict(state)
+        return
+    if _LOGGED in state:
+        csv_logs.cut(callback, state[_LOGGED])
         return
     if state.get("monitor") != getattr(callback, "monitor", None):
         return

@@ -251,7 +251,15 @@ class TrainCheckpoint:
         if number is None:
             number = len(self._inputs.inputs)
             self._inputs.inputs.append(found)
-            left_out = found.resume(self._inputs.restored(number), self.is_on_all) or 0
+            restored = self._inputs.restored(number)
+            known = found.resume(restored, self.is_on_all)
+            if known is None and restored:
+                _log.warning(
+                    "tensorflow_ignite: a dataset of checkpoint.iterate() is read from the beginning: the position in "
+                    "it is not known. Make each dataset once, before the loop over epochs, and let nothing else "
+                    "iterate over it"
+                )
+            left_out = known or 0
         self._inputs.inputs[number] = found
         found.identify()
         found.begin()

@@ -44,6 +44,28 @@ def begin(loggers: Iterable[Any], epoch: int | None) -> None:
         logger.append = False
 
 
+def size(callback: Any) -> int | None:
+    """Bytes of the file to which a logger appends, perhaps after other trainings; None: it is no such logger."""
+    import tensorflow as tf
+
+    appends = _is_logger(callback) and callback.append and tf.io.gfile.exists(callback.filename)
+    return int(tf.io.gfile.stat(callback.filename).length) if appends else None
+
+
+def cut(logger: Any, size: int) -> None:
+    """Removes what a logger that appends has written since its file had a size, in bytes."""
+    import tensorflow as tf
+
+    with tf.io.gfile.GFile(logger.filename, "rb") as file:
+        content = file.read()
+    if not logger.append or len(content) <= size:
+        return
+    logger.csv_file.close()
+    with tf.io.gfile.GFile(logger.filename, "wb") as file:
+        file.write(content[:size])
+    _reopen(logger)
+
+
 def _is_logger(callback: Any) -> bool:
     return any(kind.__name__ == "CSVLogger" and is_of(kind, *KERAS) for kind in type(callback).__mro__)
 

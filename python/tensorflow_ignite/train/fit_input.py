@@ -28,6 +28,7 @@ class FitInput:
         """Knows nothing yet."""
         self.rows: TrainingInput | None = None
         self.element_spec: Any = None
+        self._dataset: Any = None
         self.steps_left_out = 0
         self.elements_left_out = 0
         self._is_claimed = False
@@ -41,13 +42,18 @@ class FitInput:
         """Takes the dataset of the training."""
         from tensorflow_ignite.train.training_input import TrainingInput
 
-        self.rows = TrainingInput(dataset, strategy, is_continuous=is_continuous)
+        self.rows, self._dataset = TrainingInput(dataset, strategy, is_continuous=is_continuous), dataset
         self.element_spec = getattr(dataset, "element_spec", None)
 
     def begin(self) -> None:
         """An iterator is about to be made."""
         if self.rows is not None:
             self.rows.begin()
+
+    def has_more(self, elements: int) -> bool:
+        """Whether an iterator has more than a number of elements; reads them."""
+        iterator = iter(self._dataset)
+        return all(next(iterator, None) is not None for _ in range(elements + 1))
 
     def leave_out(self, iterator: Any) -> None:
         """Leaves elements of the first iterator out."""
@@ -108,23 +114,27 @@ def _note_first(
     kind.__init__ = noted_init
 
 
-def start_at(model: Any, epoch: int, batch: int) -> None:
+def start_at(model: Any, epoch: int, batch: int) -> int:
     """Makes the ``fit`` that has called ``on_train_begin`` start at a later batch, without a call of a callback.
 
     Args:
         model: The model that is being fitted.
         epoch: Number of finished epochs.
         batch: Number of finished batches of the next epoch.
+
+    Returns:
+        The number of the batch with which ``fit`` begins: Keras 3 counts whole executions of several steps.
     """
     keras = sys.modules.get("keras")
     if keras is not None and isinstance(model, keras.Model):
         model._initial_epoch = epoch
-        current().steps_left_out = batch // model.steps_per_execution
-        return
+        current().steps_left_out = left_out = batch // model.steps_per_execution
+        return int(left_out * model.steps_per_execution)
     # `fit` of tf_keras gets its start position from this object.
     model._training_state = SimpleNamespace(
         maybe_load_initial_counters_from_ckpt=lambda *_args, **_kwargs: (epoch, batch)
     )
+    return batch
 
 
 def correct_keras3(trainer: ModuleType) -> None:

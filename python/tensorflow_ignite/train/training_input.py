@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from tensorflow_ignite.data import resuming
 from tensorflow_ignite.data.epoch_readers import readers
-from tensorflow_ignite.data.epochs.rows_per_worker import INPUT
+from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.task import current
@@ -37,11 +37,15 @@ class _Source(NamedTuple):
     Attributes:
         request: The request for the rows.
         rows: Number of rows of each element; 0: not known.
+        batch: Number of rows that ``batch`` joins in an element, of which a later method may leave some out.
+        least: The smallest number of rows of an element, if ``rows`` is known.
         is_repeatable: Whether the same rows give the same elements again.
     """
 
     request: Request
     rows: int
+    batch: int
+    least: int
     is_repeatable: bool
 
 
@@ -68,7 +72,7 @@ class TrainingInput:
         # Workers of parameter servers take batches at their own speed, and this process reads none.
         coordinated = isinstance(strategy, tf.distribute.ParameterServerStrategy)
         original = getattr(dataset, "_original_dataset", dataset)
-        self._sources = [] if coordinated else _sources(original)
+        self._sources = [] if coordinated else _sources(original, is_continuous=is_continuous)
         self._has_rows = all(source.rows for source in self._sources)
         self._has_other_inputs = bool(self._sources) and _has_other_inputs(original)
         self._rows_of = _rows_of_steps(original, strategy) if self._sources else _whole
@@ -136,7 +140,11 @@ class TrainingInput:
             ]
         else:
             return None
-        known = [position for position in found if position is not None]
+        known = [
+            replace(position, batch=source.batch)
+            for source, position in zip(self._sources, found, strict=True)
+            if position is not None
+        ]
         return known if len(known) == len(found) else None
 
     def _position(self, source: _Source, begin: int) -> InputPosition | None:
@@ -179,6 +187,7 @@ class TrainingInput:
             as_before = do_all(
                 all(
                     resuming.is_read_as_before(source.request, positions)
+                    and all(each is None or each.batch in (0, source.batch) for each in positions)
                     for source, positions in zip(self._sources, of_sources, strict=True)
                 )
             )
@@ -211,31 +220,44 @@ class TrainingInput:
             readers.resume(source.request, replace(last.of_other_worker(), epoch=last.epoch + has_begun), [])
 
     def ends(self) -> bool:
-        """Whether the epoch that :meth:`resume` has set has no row left; begins it."""
-        return all(readers.has_ended(source.request) for source in self._sources)
+        """Whether the epoch that :meth:`resume` has set has no element left; then it is over."""
+        return all(
+            readers.has_ended(source.request, 1 if self.is_continuous else source.least) for source in self._sources
+        )
 
 
-def _sources(dataset: Any) -> list[_Source]:
+def _sources(dataset: Any, *, is_continuous: bool = False) -> list[_Source]:
     """The rows of caches that a dataset has, each with the number of rows of an element."""
     found: list[_Source] = []
-    waiting: list[tuple[Any, int, bool]] = [(dataset, 1, True)]
+    waiting: list[tuple[Any, int, int, int, bool]] = [(dataset, 1, 1, 1, True)]
     has_order = not (hasattr(dataset, "options") and dataset.options().deterministic is False)
     while waiting:
-        each, rows, is_repeatable = waiting.pop(0)
-        mark = getattr(each, INPUT, None)
-        if mark is not None and mark[0] is not None:
-            request, size = mark
-            # An epoch with a fixed number of rows has all of them, also in TensorFlow's eyes.
-            found.append(_Source(request, 0 if request.rows >= 0 else rows * size, is_repeatable))
+        each, rows, batch, least, is_repeatable = waiting.pop(0)
+        mark: Input | None = getattr(each, INPUT, None)
+        if mark is not None and mark.request is not None:
+            request = mark.request
+            # An epoch with a fixed number of rows has all of them, also in TensorFlow's eyes. An iterator of several
+            # epochs that begins within one of them would read as many again.
+            is_whole = request.rows >= 0 or (mark.epochs > 1 and not is_continuous)
+            is_unknown = is_whole or request.follow
+            is_repeatable = is_repeatable and not request.follow
+            known = 0 if is_unknown else rows * mark.rows
+            found.append(_Source(request, known, batch * mark.rows, least * mark.least, is_repeatable))
             continue
         kind = type(each).__name__
+        size = _batch_size(each)
+        batch *= size
+        least *= size if _drops_remainder(each) else 1
         if kind in _BATCHES:
-            rows *= _batch_size(each)
+            rows *= size
         elif kind not in _ONE_OF_ONE:
             rows = 0
         has_order = has_order and not _is_random(each)
         is_repeatable = is_repeatable and kind not in _OWN_ORDER
-        waiting += [(inner, rows, is_repeatable) for inner in _inputs(each)]
+        waiting += [(inner, rows, batch, least, is_repeatable) for inner in _inputs(each)]
+    names = [source.request.name for source in found]
+    # Each iterator of one dataset reads an epoch of its own.
+    found = [source if names.count(source.request.name) == 1 else source._replace(rows=0) for source in found]
     return found if has_order else [source._replace(rows=0, is_repeatable=False) for source in found]
 
 
@@ -266,10 +288,17 @@ def _has_other_inputs(dataset: Any) -> bool:
 
 
 def _batch_size(dataset: Any) -> int:
+    """The number of elements that a method joins in one; 0: not known."""
     import tensorflow as tf
 
-    size: Any = tf.get_static_value(dataset._batch_size)
+    size: Any = tf.get_static_value(getattr(dataset, "_batch_size", 1))
     return 0 if size is None else int(size)
+
+
+def _drops_remainder(dataset: Any) -> bool:
+    import tensorflow as tf
+
+    return bool(tf.get_static_value(getattr(dataset, "_drop_remainder", False)))
 
 
 def _whole(rows: int, steps: int, total: int | None) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from tensorflow_ignite import errors
 
@@ -13,7 +13,7 @@ UNEVEN: tuple[Uneven, ...] = ("repeat", "drop", "pad")
 
 #: An attribute of datasets whose number of rows may differ from epoch to epoch.
 ROWS_OF_NOW = "_tensorflow_ignite_rows_of_now"
-#: An attribute of datasets of whole batches: what they read (`request.Request`), and the rows of each but the last.
+#: An attribute of datasets of whole batches: their `Input`.
 INPUT = "_tensorflow_ignite_input"
 #: An attribute of datasets with rows of weight 0, which only fill epochs.
 PADDED = "_tensorflow_ignite_padded"
@@ -30,6 +30,22 @@ STRICT = "strict"
 WRAP = "wrap"
 # Exactly the agreed number of rows: further rows are left out, missing ones are rows of weight 0.
 PAD = "pad"
+
+
+class Input(NamedTuple):
+    """What a dataset of whole batches reads.
+
+    Attributes:
+        request: The `request.Request`; None: nothing that is known.
+        rows: Number of rows of each element but the last.
+        least: The smallest number of rows of an element.
+        epochs: Number of epochs that an iterator reads; below 0: without an end.
+    """
+
+    request: Any
+    rows: int
+    least: int
+    epochs: int
 
 
 @dataclass(frozen=True)
