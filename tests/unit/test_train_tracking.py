@@ -194,36 +194,6 @@ def test_a_missing_library_is_an_error_that_says_how_to_install_it(
         tfi.train.tracker(library)  # type: ignore[arg-type]
 
 
-def test_a_callback_of_a_tracker_is_one_whose_state_is_saved(caplog: pytest.LogCaptureFixture) -> None:
-    run = Run()
-    tracked = tracker.Tracker(run)
-    callback = tracked.callback()
-    callback.set_model(SimpleNamespace(optimizer=SimpleNamespace(iterations=SimpleNamespace(numpy=lambda: 3))))
-
-    class CallbackList:
-        """What is changed of Keras' own."""
-
-        callbacks = (callback,)
-
-        def on_train_begin(self) -> None:
-            callback.on_train_begin()
-
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            callback.on_epoch_end(epoch, logs)
-
-    callback_states.watch(SimpleNamespace(CallbackList=CallbackList))  # type: ignore[arg-type]
-    fit = CallbackList()
-    fit.on_train_begin()
-    fit.on_epoch_end(0)
-    tracked.close()
-    assert run.points == [(3, "epoch", 1.0)]
-    states = callback_states.CallbackStates()
-    states.take(fit.callbacks, None)
-    assert "does not know the state" not in caplog.text
-    states.deserialize(states.serialize())
-    assert not states.restore()
-
-
 def test_an_unknown_tracker_and_a_callback_without_steps_are_errors() -> None:
     with pytest.raises(InvalidRequestError, match=r"tracker 'comet' is unknown\. There are: mlflow, wandb"):
         tfi.train.tracker("comet")  # type: ignore[arg-type]

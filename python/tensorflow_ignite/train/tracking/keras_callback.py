@@ -38,13 +38,6 @@ class TrackerCallback:
         """Records the epoch."""
         self._log(self._step(), {**(logs or {}), "epoch": epoch + 1})
 
-    def state_dict(self) -> dict[str, Any]:
-        """It has no state: the run itself knows its last step."""
-        return {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Called after a restart."""
-
     def _step(self) -> int:
         return int(self.model.optimizer.iterations.numpy())
 
