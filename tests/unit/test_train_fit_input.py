@@ -241,3 +241,16 @@ def test_a_scheduler_does_not_begin_the_epoch_again_in_which_a_training_goes_on(
     for epoch in (1, 2):
         schedule.on_epoch_begin(epoch)
     assert found == begins
+
+
+def test_a_fit_that_trains_nothing_keeps_the_position_within_an_epoch_of_a_later_fit() -> None:
+    """In a loop of fit(initial_epoch=n, epochs=n + 1) with one directory."""
+    ours = CheckpointCallback(directory="d")
+    saved: list[int] = []
+    ours.checkpoint = SimpleNamespace(resumed_from_step=17, planned_end=None, save=saved.append)  # type: ignore[assignment]
+    ours.model, ours.params = SimpleNamespace(built=True), {"epochs": 1}
+    ours._epoch_variable = ours._batch_variable = SimpleNamespace(assign=lambda _: None)
+    ours._metrics = SimpleNamespace(take=lambda *_, **__: None)  # type: ignore[assignment]
+    ours._resume(1, 7)
+    ours.on_train_end()
+    assert saved == []

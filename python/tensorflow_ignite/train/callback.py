@@ -289,8 +289,11 @@ class CheckpointCallback:
             )
         if epoch < epochs:
             epoch, batch = self._resume_input(epoch, batch, saved)
-        elif self._inputs.inputs:
-            self._inputs.inputs[0].end(self._inputs.restored(0))
+        else:
+            # Nothing is trained, nor saved: a later fit goes on within the epoch.
+            self._saved_position = epoch, 0
+            if self._inputs.inputs:
+                self._inputs.inputs[0].end(self._inputs.restored(0))
         self._has_begun_epoch = epoch == begun and epoch < epochs
         self._start_at(epoch, batch)
 
