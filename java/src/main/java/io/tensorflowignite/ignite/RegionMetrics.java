@@ -92,8 +92,7 @@ public final class RegionMetrics {
 
   /** The result of Ignite's task, which before 2.17 is not wrapped, and has no class for it. */
   private static Map<?, ?> values(Object result) throws Exception {
-    return (Map<?, ?>)
-        (result instanceof Map ? result : ((VisorTaskResult<?>) result).result());
+    return (Map<?, ?>) (result instanceof Map ? result : ((VisorTaskResult<?>) result).result());
   }
 
   private Optional<IgniteFuture<?>> start(UUID node, String region) {
