@@ -18,7 +18,7 @@ NODES := build/classes.stamp
 EXTENSION_SOURCES := $(wildcard $(PACKAGE)/storage/tf/*.[ch])
 JAVA_SOURCES := $(shell find java/src/main java/config proto gradle -type f) build.gradle settings.gradle
 
-.PHONY: help quickstart prepared test test-all test-six test-ignite-next quick quick-java \
+.PHONY: help quickstart prepared test test-all test-six test-ignite-next matrix quick quick-java \
   lint lint-python lint-java lint-proto unit unit-python unit-java integration integration-python integration-java gpu chaos soak scale fuzz \
   bench bench-read bench-storage bench-recovery bench-shared bench-live bench-training bench-predict bench-sql \
   jars maven proto diagram venv lock licences sbom release release-test image docs format clean
@@ -54,6 +54,10 @@ test-six: $(INSTALLED) ## Run `make test` in six fresh clones, three of them bes
 
 test-ignite-next: $(TOOLS) ## Try our classes with the core of the next version of Ignite: what needs no SQL.
 	$(GRADLE) checkNext
+
+matrix: $(INSTALLED) $(TOOLS) ## Start a node of each version of Ignite with each Java and Python; CELLS='2.17.* 21 *'.
+	$(GRADLE) matrixPackages
+	@$(BIN)/python tests/matrix/matrix.py '$(or $(CELLS),*)'
 
 # Two lanes at once; Gradle runs once, as two of it would wait for each other.
 quick: $(INSTALLED) $(TOOLS) ## Run lint and unit tests: 2 minutes.

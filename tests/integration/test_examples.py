@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,18 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from environments import ROOT, SECONDS, python_with
 from jobs import cli
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
-from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-# Far more than an example needs on a busy machine: the longest one takes a minute on a quiet one.
-SECONDS = patiently(480)
 # A model that has learned nothing knows one digit in ten. Those of the examples know more than nine.
 LEARNED = 0.8
 
@@ -157,19 +153,8 @@ def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
 
 @pytest.fixture(scope="module")
 def jax_python() -> Path:
-    """The interpreter of an environment with JAX and this package, and without TensorFlow; made once, in build/."""
-    requirements = Path(__file__).with_name("jax-requirements.txt")
-    environment = ROOT / "build" / "jax"
-    python, stamp = environment / "bin" / "python", environment / "installed.txt"
-    if not stamp.exists() or stamp.read_text() != requirements.read_text():
-        shutil.rmtree(environment, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True, timeout=SECONDS)
-        pip = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--requirement", requirements]
-        subprocess.run(pip, check=True, timeout=SECONDS)
-        (packages,) = environment.glob("lib/python*/site-packages")
-        (packages / "tensorflow_ignite.pth").write_text(f"{ROOT / 'python'}\n")
-        stamp.write_text(requirements.read_text())
-    return python
+    """With JAX, and without TensorFlow."""
+    return python_with("jax", alone=True)
 
 
 def test_keras_on_jax_trains_on_two_devices_and_over_the_workers_of_a_job_without_tensorflow(
@@ -232,6 +217,19 @@ def test_serve_digits_serves_replaces_and_rolls_back(cluster: LocalCluster, digi
     assert lines[1].startswith("deployed: True and ")
     assert float(lines[1].split()[3]) > LEARNED
     assert lines[2] == "rolled back: True"
+
+
+def test_a_study_of_optuna_stops_jobs_of_bad_trials_and_prints_the_best_parameters(
+    cluster: LocalCluster, client: tfi.Client, digits: str
+) -> None:
+    before = {job.id for job in client.jobs()}
+    *trials, best = run("optuna_trials.py", cluster, python=python_with("optuna"))
+    states = dict(re.findall(r"(trial \d): (\w+)", "\n".join(trials)))
+    assert sorted(states) == [f"trial {number}" for number in range(8)]
+    assert set(states.values()) == {"succeeded", "stopped"}
+    assert {job.spec.name: job.state for job in client.jobs() if job.id not in before} == states
+    assert re.match(r"best: {'learning_rate': 0\.\d+, 'units': \d+}, accuracy=", best)
+    assert accuracy_in(best) == max(accuracy_in(line) for line in trials if "succeeded" in line) > LEARNED
 
 
 def test_sql_digits_trains_exports_deploys_and_predicts_by_sql() -> None:

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import sysconfig
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from environments import SECONDS, python_with
 from jobs import LIMIT, SCRIPTS, await_files, await_job, environment
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.testing import LocalCluster
-from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
-ROOT = Path(__file__).parents[2]
-SECONDS = patiently(480)
 # Of the six steps of the first attempt; W&B keeps a step back until the next one.
 RECORDED = {"mlflow": 6, "wandb": 5}
 
@@ -79,20 +74,8 @@ threading.Event().wait(600)
 
 @pytest.fixture(scope="session")
 def tracker_python() -> Path:
-    """An interpreter with trackers over the packages of this one; made once, in build/."""
-    requirements = Path(__file__).with_name("tracker-requirements.txt")
-    home = ROOT / "build" / "trackers"
-    python, stamp = home / "bin" / "python", home / "installed.txt"
-    if not stamp.exists() or stamp.read_text() != requirements.read_text():
-        shutil.rmtree(home, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True, timeout=SECONDS)
-        pip = [sys.executable, "-m", "pip", "--quiet", "--python", python, "install", "--requirement", requirements]
-        subprocess.run(pip, check=True, timeout=SECONDS)
-        (packages,) = home.glob("lib/python*/site-packages")
-        # Its own packages come first.
-        (packages / "below.pth").write_text(f"{ROOT / 'python'}\n{sysconfig.get_path('purelib')}\n")
-        stamp.write_text(requirements.read_text())
-    return python
+    """With trackers."""
+    return python_with("tracker")
 
 
 class Trackers:

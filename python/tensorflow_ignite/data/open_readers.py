@@ -13,6 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -77,7 +78,8 @@ class Handle:
 R = TypeVar("R", bound=Reader)
 
 
-class _OpenReader(NamedTuple, Generic[R]):
+@dataclass(frozen=True)
+class _OpenReader(Generic[R]):
     reader: R
     handle: weakref.ref[Handle]
 

@@ -13,6 +13,8 @@ import jpype
 
 from tensorflow_ignite.node.runtime import NodeSettings, NodeStartError
 
+_EMBEDDED = "io.tensorflowignite.embedded"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Topology:
@@ -70,8 +72,8 @@ class JavaNode:
         Raises:
             NodeStartError: Ignite does not start; the text ends in Ignite's own reasons.
         """
-        package = jpype.JPackage("io").tensorflowignite.embedded
-        embedded = package.EmbeddedSettings()
+        # Not by JPackage, which needs the module jdk.zipfs: a Java runtime made by jlink may be without it.
+        embedded = jpype.JClass(f"{_EMBEDDED}.EmbeddedSettings")()
         given = {
             "springXml": settings.config,
             "name": settings.name,
@@ -88,7 +90,7 @@ class JavaNode:
         for key, value in settings.attributes.items():
             embedded.attribute(key, value)
         try:
-            return cls(package.EmbeddedNode.start(embedded))
+            return cls(jpype.JClass(f"{_EMBEDDED}.EmbeddedNode").start(embedded))
         except jpype.JException as failed:
             raise NodeStartError(f"The Ignite node did not start: {_reasons(failed)}") from failed
 

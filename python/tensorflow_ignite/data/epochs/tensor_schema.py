@@ -349,12 +349,18 @@ def _chosen(path: tuple[str, ...], kind: pa.DataType, choices: tuple[str, ...], 
     )
 
 
+def numpy_dtype(kind: pa.DataType) -> np.dtype[Any]:
+    """The numpy type of a number or boolean; `to_pandas_dtype` of pyarrow 25 needs pandas."""
+    dtype: np.dtype[Any] = pa.array([], kind).to_numpy(zero_copy_only=False).dtype
+    return dtype
+
+
 def _choices(kind: pa.DataType, decimal: bool) -> tuple[str, ...]:
     """The types that its tensor may have; the first is the default."""
     if types.is_decimal(kind) or (decimal and is_text(kind)):
         return "float64", "string", "float32"
     if types.is_integer(kind) or types.is_floating(kind):
-        return (str(np.dtype(kind.to_pandas_dtype()).name),)
+        return (str(numpy_dtype(kind).name),)
     if types.is_boolean(kind):
         return ("bool",)
     if types.is_timestamp(kind) or types.is_date64(kind) or types.is_time64(kind) or types.is_duration(kind):

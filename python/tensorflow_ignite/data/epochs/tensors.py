@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.types as types
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs.tensor_schema import Column, is_list, is_text
+from tensorflow_ignite.data.epochs.tensor_schema import Column, is_list, is_text, numpy_dtype
 
 # TensorFlow uses an array without a copy exactly if its address is a multiple of this number.
 ALIGNMENT = 64
@@ -223,7 +223,7 @@ def _values(name: str, array: pa.Array, dtype: str, valid: Validity) -> Array:
 def _numbers(array: pa.Array) -> Array:
     """The values of numbers, booleans, dates and times, without a copy; the values of nulls are not defined."""
     if not len(array):
-        return np.empty(0, _number_type(array.type).to_pandas_dtype())
+        return np.empty(0, numpy_dtype(_number_type(array.type)))
     data = array.buffers()[1]
     plain = pa.Array.from_buffers(_number_type(array.type), len(array), [None, data], 0, array.offset)
     values: Array = plain.to_numpy(zero_copy_only=not types.is_boolean(array.type))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as types
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs.tensor_schema import zero_of
+from tensorflow_ignite.data.epochs.tensor_schema import numpy_dtype, zero_of
 from tensorflow_ignite.data.transport.thin import binary_format
 from tensorflow_ignite.data.transport.thin.binary_format import int_at
 from tensorflow_ignite.data.transport.thin.scalars import WIDER, Mismatch, Read, scalars
@@ -66,7 +66,7 @@ def default_of(field: pa.Field) -> Any:
         return {member.name: default_of(member) for member in field.type}
     inner, count = _flat(field.type)
     if types.is_fixed_size_list(field.type) and _is_number(inner):
-        return np.zeros(count, inner.to_pandas_dtype())
+        return np.zeros(count, numpy_dtype(inner))
     return zero_of(field)
 
 
@@ -141,7 +141,7 @@ def _lists(name: str, item: pa.Field, nulls: str, known_types: Types) -> dict[in
 
 
 def _array(letter: str, kind: pa.DataType) -> Read:
-    given, expected = np.dtype(letter).newbyteorder("<"), np.dtype(kind.to_pandas_dtype())
+    given, expected = np.dtype(letter).newbyteorder("<"), numpy_dtype(kind)
 
     def read(data: bytearray, at: int) -> Any:
         return np.frombuffer(data, given, int_at(data, at + 1), at + 5).astype(expected, copy=False)
@@ -209,7 +209,7 @@ def to_array(field: pa.Field, values: tuple[Any, ...]) -> pa.Array:
     inner = _flat(kind)[0] if types.is_fixed_size_list(kind) else kind.value_type if types.is_list(kind) else None
     if inner is None or not _is_number(inner) or not all(isinstance(value, np.ndarray) for value in values):
         return pa.array(values, type=kind)
-    flat = pa.array(np.concatenate(values) if values else np.empty(0, inner.to_pandas_dtype()), type=inner)
+    flat = pa.array(np.concatenate(values) if values else np.empty(0, numpy_dtype(inner)), type=inner)
     if types.is_list(kind):
         offsets = np.zeros(len(values) + 1, np.int32)
         np.cumsum([len(value) for value in values], out=offsets[1:])

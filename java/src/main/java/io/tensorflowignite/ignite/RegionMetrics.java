@@ -68,7 +68,7 @@ public final class RegionMetrics {
    * @param regions the region's name on each node
    */
   public Map<UUID, Long> used(Map<UUID, String> regions) {
-    Map<UUID, IgniteFuture<VisorTaskResult<Map<String, ?>>>> calls = new HashMap<>();
+    Map<UUID, IgniteFuture<?>> calls = new HashMap<>();
     Map<UUID, Long> used = new HashMap<>();
     regions.forEach(
         (node, region) -> {
@@ -81,7 +81,7 @@ public final class RegionMetrics {
         (node, call) -> {
           try {
             // One metric, under its full name.
-            Object bytes = call.get().result().values().iterator().next();
+            Object bytes = values(call.get()).values().iterator().next();
             used.put(node, ((Number) bytes).longValue());
           } catch (Exception e) {
             debug(node, e);
@@ -90,7 +90,12 @@ public final class RegionMetrics {
     return used;
   }
 
-  private Optional<IgniteFuture<VisorTaskResult<Map<String, ?>>>> start(UUID node, String region) {
+  /** The result of Ignite's task, which before 2.17 is not wrapped, and has no class for it. */
+  private static Map<?, ?> values(Object result) throws Exception {
+    return (Map<?, ?>) (result instanceof Map ? result : ((VisorTaskResult<?>) result).result());
+  }
+
+  private Optional<IgniteFuture<?>> start(UUID node, String region) {
     MetricCommandArg metric = new MetricCommandArg();
     metric.name(
         MetricUtils.metricName(DataRegionMetricsImpl.DATAREGION_METRICS_PREFIX, region, USED));

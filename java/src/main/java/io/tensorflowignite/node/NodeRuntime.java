@@ -371,7 +371,7 @@ public final class NodeRuntime implements AutoCloseable {
     JobMetrics.observe(metrics, index, ReportInbox.of(ignite));
     data.observe(metrics);
     MemoryReserve.of(ignite).observe(storage.caches().blocksName(), metrics);
-    export = opened(new IgniteExport(metrics, ignite.metrics()));
+    export = export(metrics);
     models =
         opened(
             new ModelRunner(
@@ -618,6 +618,15 @@ public final class NodeRuntime implements AutoCloseable {
     return current;
   }
 
+  /** Null: Ignite before 2.17 has no registries for the metrics of others. */
+  private IgniteExport export(NodeMetrics metrics) {
+    try {
+      return opened(new IgniteExport(metrics, ignite.metrics()));
+    } catch (NoSuchMethodError e) {
+      return null;
+    }
+  }
+
   private void reconcile(Reconciler reconciler) throws InterruptedException {
     updatePeers();
     age.observe();
@@ -626,7 +635,9 @@ public final class NodeRuntime implements AutoCloseable {
     loop.part("lost partitions", this::storeLosses);
     loop.part("services of jobs", reconciler::reconcile);
     loop.part("minority", this::endInMinority);
-    loop.part("metrics", export::update);
+    if (export != null) {
+      loop.part("metrics", export::update);
+    }
     if (nodes.isOldest(nodeId)) {
       loop.part("restored partitions", () -> copies.reset(nodes.live()));
       storage.sweeper().sweepOverdue();
