@@ -190,11 +190,12 @@ final class LoadPlan {
     if (cache.getBytes(StandardCharsets.UTF_8).length > MAX_NAME_BYTES
         || cache.chars().anyMatch(letter -> Character.isISOControl(letter))
         || cache.indexOf('/') >= 0
-        || cache.indexOf('\\') >= 0) {
+        || cache.indexOf('\\') >= 0
+        || cache.indexOf('"') >= 0) {
       throw invalid(
-          "'%s' cannot be the name of a loaded cache; with persistence the name becomes a"
-              + " directory: at most %d bytes, without slashes and control characters; choose"
-              + " another name",
+          "'%s' cannot be the name of a loaded cache; the name becomes a schema of SQL, and with"
+              + " persistence a directory: at most %d bytes, without slashes, double quotes and"
+              + " control characters; choose another name",
           cache, MAX_NAME_BYTES);
     }
     if (command.getBackups() < 0

@@ -85,6 +85,9 @@ public class LoadPlanTest {
   public void invalidLoadsAreRefusedWithTheReason() {
     assertInvalid("the command names no cache", command(""), N);
     assertInvalid("reserved for system caches", command("tensorflow-ignite-x"), N);
+    for (String name : List.of("a/b", "a\\b", "a\"b", "a\nb", "x".repeat(201))) {
+      assertInvalid("cannot be the name of a loaded cache", command(name), N);
+    }
     assertInvalid("-1 backups", command("c").setBackups(-1), N);
     assertInvalid("70000 partitions", command("c").setPartitions(70_000), N);
     assertInvalid("no column besides", command("c"));
