@@ -37,8 +37,6 @@ CELLS: list[tuple[JobKind, str]] = [
     ("one", "loop"),
     *(("central-storage", library) for library in ("keras", "tf_keras", "loop")),
 ]
-# `make test` has this one, and jobs of two other kinds in test_job_rows.py and test_resumed_epochs_tensorflow.py.
-QUICK_CELLS = CELLS[1:2]
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
 SCRIPT_TASKS: dict[JobKind, list[str]] = {
@@ -64,9 +62,8 @@ def succeed(client: tfi.Client, script: str, **options: Any) -> Job:
     return job
 
 
-@pytest.mark.parametrize(
-    ("kind", "library"), [pytest.param(*cell, marks=[] if cell in QUICK_CELLS else pytest.mark.full) for cell in CELLS]
-)
+@pytest.mark.full
+@pytest.mark.parametrize(("kind", "library"), CELLS)
 def test_each_kind_trains_in_each_way(
     client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, library: str
 ) -> None:

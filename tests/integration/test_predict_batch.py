@@ -417,7 +417,7 @@ def begin_prediction(client: tfi.Client, cache: str, into: str, folder: Path) ->
 
 
 @pytest.mark.parametrize(
-    "kill", [*(pytest.param(kill, marks=pytest.mark.full) for kill in (kill_a_task, kill_an_agent)), kill_a_node]
+    "kill", [*(pytest.param(kill, marks=pytest.mark.full) for kill in (kill_an_agent, kill_a_node)), kill_a_task]
 )
 def test_each_key_has_one_result_after_a_kill_and_finished_partitions_are_not_predicted_again(
     nodes: LocalCluster, tmp_path: Path, kill: Any

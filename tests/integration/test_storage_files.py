@@ -217,6 +217,7 @@ def test_pandas_and_arrow_use_the_url(cluster: LocalCluster, files: Files, folde
     assert sorted(read["id"].to_pylist()) == list(range(10_000))
 
 
+@pytest.mark.full
 @BLOCKS
 def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster, block: int, count: int) -> None:
     files = Files.at(tuple(nodes.addresses))

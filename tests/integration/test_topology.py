@@ -187,6 +187,7 @@ def test_job_goes_on_while_the_oldest_node_stands_still(nodes: LocalCluster, tmp
         assert len(job.wait(timeout=LIMIT).attempts) == 1
 
 
+@pytest.mark.full
 def test_job_goes_on_with_the_nodes_that_are_left_although_that_of_its_service_was_killed(
     run: Callable[..., Run],
 ) -> None:

@@ -302,7 +302,7 @@ def test_an_epoch_that_begins_with_the_rows_that_the_last_one_left_out_goes_on(b
     whole = worker.read(1, None, start=start)
     assert sorted(whole) == list(range(300))
     assert Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed).read(1, None, start=start) == whole
-    for taken in (1, 20, 100, 260, 299, 300):
+    for taken in (1, 100, 299):
         resumption = Resumption(taken, 0, (worker.used(taken),))
         same = Worker(rows, range(PARTITIONS), 3, is_mixed=is_mixed)
         assert same.read(1, None, resumption, start=start) == whole[taken:]

@@ -112,6 +112,7 @@ print(sum(batch.num_rows for batch in stream))
         node.stop()
 
 
+@pytest.mark.full
 def test_files_are_copied_both_ways_listed_and_removed(tmp_path: Path) -> None:
     content = b"a\nb\r\n" * 1_000_000
     (tmp_path / "a.bin").write_bytes(content)
