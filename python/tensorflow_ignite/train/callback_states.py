@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-from tensorflow_ignite.base.libraries import KERAS, is_of
+from tensorflow_ignite.base.libraries import KERAS, is_keras, is_of
 from tensorflow_ignite.errors import InvalidRequestError
 from tensorflow_ignite.train import csv_logs
 from tensorflow_ignite.train.packed import packed, require, unpacked
@@ -92,7 +92,7 @@ def _with_logs(original: Any) -> Any:
 def _require_alone(callbacks: Iterable[Any]) -> None:
     """Refuses another callback that restores the model, before either has."""
     for callback in callbacks:
-        if _is_keras(callback, "BackupAndRestore"):
+        if is_keras(callback, "BackupAndRestore"):
             raise InvalidRequestError(
                 f"fit has the callbacks CheckpointCallback and {type(callback).__name__}. Each of them would restore "
                 "the model after a restart, from other steps than the other. Remove BackupAndRestore: "
@@ -103,7 +103,7 @@ def _require_alone(callbacks: Iterable[Any]) -> None:
 def leave_rate(callbacks: Iterable[Any]) -> None:
     """Leaves the learning rate as it is in the next epoch, which goes on: a factor of its begin would apply twice."""
     for callback in callbacks:
-        if _is_keras(callback, "LearningRateScheduler"):
+        if is_keras(callback, "LearningRateScheduler"):
             callback.on_epoch_begin = functools.partial(_has_begun, callback)
 
 
@@ -170,11 +170,6 @@ def _named(callbacks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         if not _is_ours(callback):
             numbers[name] += 1
             yield f"{name}-{numbers[name]}", callback
-
-
-def _is_keras(callback: Any, name: str) -> bool:
-    """Whether a callback is of a class of Keras, or of its subclass."""
-    return any(is_of(kind, *KERAS) and kind.__name__ == name for kind in type(callback).__mro__)
 
 
 def _is_ours(callback: Any) -> bool:

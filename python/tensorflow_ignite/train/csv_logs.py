@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 from typing import Any
 
-from tensorflow_ignite.base.libraries import KERAS, is_of
+from tensorflow_ignite.base.libraries import is_keras
 
 
 def keep(callbacks: Iterable[Any]) -> list[Any]:
@@ -56,9 +56,11 @@ def cut(logger: Any, size: int) -> None:
     """Removes what a logger that appends has written since its file had a size, in bytes."""
     import tensorflow as tf
 
+    if not logger.append:
+        return
     with tf.io.gfile.GFile(logger.filename, "rb") as file:
         content = file.read()
-    if not logger.append or len(content) <= size:
+    if len(content) <= size:
         return
     logger.csv_file.close()
     with tf.io.gfile.GFile(logger.filename, "wb") as file:
@@ -67,7 +69,7 @@ def cut(logger: Any, size: int) -> None:
 
 
 def _is_logger(callback: Any) -> bool:
-    return any(kind.__name__ == "CSVLogger" and is_of(kind, *KERAS) for kind in type(callback).__mro__)
+    return is_keras(callback, "CSVLogger")
 
 
 def _remove_after(logger: Any, epoch: int) -> None:

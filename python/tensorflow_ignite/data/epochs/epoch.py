@@ -519,9 +519,9 @@ class _EpochPass:
 
     def _cached_or_read(self, epoch: int) -> Batches:
         """The batches in the order of an epoch, from memory if they are cached."""
-        start, is_plain = self._epoch.order.start, self._epoch.order.window is None
+        start, is_plain, target = self._epoch.order.start, self._epoch.order.window is None, self._epoch.target
         snapshot = self._snapshot or self._cached()
-        if snapshot is None and start != BEGIN and self._epoch.target is not None:
+        if snapshot is None and start != BEGIN and target and target.snapshots.can_begin(target.name):
             # In the order of the first epoch, so that later ones are those of a process that has read all of them.
             with closing(self._read(epoch)) as batches:
                 for _ in batches:

@@ -89,6 +89,12 @@ class Snapshots:
             state = self._states.get(name)
             return state.snapshot if state else None
 
+    def can_begin(self, name: str) -> bool:
+        """Whether :meth:`begin` starts a snapshot of a dataset: there is none, nor one that was abandoned."""
+        with self._lock:
+            state = self._states.get(name)
+            return state is None or not (state.writer or state.snapshot or state.abandoned)
+
     def begin(self, name: str, limit: int, subject: str) -> SnapshotWriter | None:
         """Starts a snapshot; None if another iterator writes it, or if it was abandoned for lack of memory.
 
@@ -98,9 +104,9 @@ class Snapshots:
             subject: Names the rows in error texts, such as "cache 'x'".
         """
         with self._lock:
-            state = self._states.setdefault(name, _SnapshotState())
-            if state.writer or state.snapshot or state.abandoned:
+            if not self.can_begin(name):
                 return None
+            state = self._states.setdefault(name, _SnapshotState())
             state.writer = writer = SnapshotWriter(self, name, limit, subject)
             return writer
 
