@@ -84,6 +84,9 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
     # The folder for temporary files of this process is not there.
     output("chroot", root, "env", "--unset=TMPDIR", "update-ca-certificates")
     (root / "etc/pip.conf").write_text("[global]\ncert = /etc/ssl/certs/ca-certificates.crt\n")
+    # Debian's slim images leave these out.
+    for kind in ("doc", "info", "locale", "man"):
+        shutil.rmtree(root / "usr/share" / kind, ignore_errors=True)
     output("tar", "-C", root, "-cf", archive, ".")
     output("podman", "import", archive, OWN_BASE)
     return OWN_BASE

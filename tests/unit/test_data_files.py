@@ -127,6 +127,7 @@ def test_unusual_spellings_of_a_number_are_that_number(tmp_path: Path, text: str
         ('a,b\n1,"x\ny"\n2\n', {}, None, "line 4 of .*a.csv has 1 columns, and the first line 2"),
         ("a,a\n1,2\n", {}, None, "its first line names two columns 'a'.*--csv names=a,b skip=1"),
         ("", {}, None, "it has no line"),
+        ("a,b,c", {}, None, "a file has one line, without a line break"),
         ("id,qty\n" + "1,2\n" * 1_100_000 + "2,A17\n", {}, None, "'A17' in line 1100002 of .* is no int64.*'qty'"),
         ("id,qty\n" + "1,2\n" * 1_100_000 + "2,4.5\n", {}, None, "'4.5' in line 1100002.*--schema qty=float64"),
         ("id,qty\n1,2\n2,4.5\n", {}, {"qty": "int32"}, "'4.5' in line 3 of .* is no int32, which column 'qty'"),

@@ -393,6 +393,12 @@ def explain(source: Source, paths: Sequence[str], options: CsvOptions, error: Ex
             f"{options.read.get('block_size', _BLOCK_BYTES):,} bytes unless you say otherwise. Give a larger one: "
             f"csv={{'block_size': {4 * _MOST_BLOCK_BYTES}}} (--csv block={4 * _MOST_BLOCK_BYTES})"
         )
+    if "cannot infer number of columns" in text:
+        return errors.InvalidRequestError(
+            f"{shown(paths)} cannot be read as csv: a file has one line, without a line break. The first line "
+            "names the columns, and a line break ends it. Add the rows, or remove the file from the files; if the "
+            "line is a row, name the columns: csv={'column_names': [...]} (--csv names=a,b)"
+        )
     if _COLUMNS.search(text):
         return _other_number_of_columns(source, paths, options, text)
     return errors.InvalidRequestError(
