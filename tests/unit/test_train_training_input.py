@@ -16,9 +16,11 @@ from tensorflow_ignite.data.epochs.rows_per_worker import INPUT, Input
 from tensorflow_ignite.data.epochs.used_rows import Unit, UsedRows
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
+from tensorflow_ignite.errors import InvalidRequestError
 
 tf = pytest.importorskip("tensorflow")
 
+from tensorflow_ignite import train  # noqa: E402
 from tensorflow_ignite.data.row_dataset import RowDataset  # noqa: E402
 from tensorflow_ignite.train.training_input import TrainingInput  # noqa: E402
 
@@ -216,3 +218,9 @@ def test_at_the_end_of_an_epoch_all_workers_go_on_with_the_next_one_although_som
         position = readers.position(request, 1, 0)
         assert position is not None
         assert (position.rows, position.used) == (0, ())
+
+
+def test_a_loop_is_refused_a_dataset_of_which_a_restart_would_read_all_epochs_again(rows: Any) -> None:
+    setattr(rows, INPUT, getattr(rows, INPUT)._replace(epochs=3))
+    with pytest.raises(InvalidRequestError, match=r"got a dataset with repeat\(3\).*Use repeat\(\) without a number"):
+        train.checkpoint(counter=tf.Variable(0)).iterate(rows)

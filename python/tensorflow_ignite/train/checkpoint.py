@@ -232,8 +232,8 @@ class TrainCheckpoint:
             The elements.
 
         Raises:
-            InvalidRequestError: The number of rows of an element is not known; or the checkpoint was saved within an
-                epoch of other rows.
+            InvalidRequestError: The number of rows of an element is not known; the dataset is repeated a number of
+                times; or the checkpoint was saved within an epoch of other rows.
         """
         from tensorflow_ignite.train.training_input import TrainingInput
 
@@ -245,6 +245,12 @@ class TrainCheckpoint:
                 "or zip; filter, unbatch and shuffle change the number, deterministic=False the order, and under "
                 "parameter servers each worker reads for itself. Shuffle with tfi.dataset(shuffle=True), or use "
                 "iter(dataset)"
+            )
+        if found.most_epochs > 1:
+            raise InvalidRequestError(
+                f"checkpoint.iterate() got a dataset with repeat({found.most_epochs}). After a restart it would read "
+                f"{found.most_epochs} epochs more. Use repeat() without a number, and count the steps with "
+                "checkpoint.steps(); or call iterate() in each epoch, for a dataset without repeat()"
             )
         number = next((number for number, each in enumerate(self._inputs.inputs) if each.reads_as(found)), None)
         left_out = 0

@@ -40,6 +40,7 @@ class _Source(NamedTuple):
         batch: Number of rows that ``batch`` joins in an element, of which a later method may leave some out.
         least: The smallest number of rows of an element, if ``rows`` is known.
         is_repeatable: Whether the same rows give the same elements again.
+        epochs: Number of epochs that an iterator reads; below 0: without an end.
     """
 
     request: Request
@@ -47,6 +48,7 @@ class _Source(NamedTuple):
     batch: int
     least: int
     is_repeatable: bool
+    epochs: int
 
 
 class TrainingInput:
@@ -111,6 +113,11 @@ class TrainingInput:
     def has_known_rows(self) -> bool:
         """Whether the number of rows of each step is known."""
         return bool(self._sources) and self._has_rows
+
+    @property
+    def most_epochs(self) -> int:
+        """The largest number of epochs that an iterator reads, if it has an end."""
+        return max((source.epochs for source in self._sources), default=0)
 
     def next_epochs(self) -> list[int]:
         """The number of the next epoch of each source; any iterator may have begun the epochs before."""
@@ -242,7 +249,7 @@ def _sources(dataset: Any, *, is_continuous: bool = False) -> list[_Source]:
             is_unknown = is_whole or request.follow
             is_repeatable = is_repeatable and not request.follow
             known = 0 if is_unknown else rows * mark.rows
-            found.append(_Source(request, known, batch * mark.rows, least * mark.least, is_repeatable))
+            found.append(_Source(request, known, batch * mark.rows, least * mark.least, is_repeatable, mark.epochs))
             continue
         kind = type(each).__name__
         size = _batch_size(each)
