@@ -121,14 +121,20 @@ def test_a_project_compiles_with_the_jar_of_the_repository(repository: Path, tmp
 
 
 @pytest.fixture(scope="module")
-def application(repository: Path, cluster: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the example's application beside a node of the cluster."""
+def node() -> Iterator[LocalCluster]:
+    with LocalCluster(nodes=1) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def application(repository: Path, node: LocalCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the example's application beside the node."""
     folder = tmp_path_factory.mktemp("spring") / "spring-boot"
     shutil.copytree(ROOT / "examples/spring-boot", folder)
     gradle(folder, "installDist", f"-PtensorflowIgnite={repository}")
     # The script becomes the JVM.
     program = folder / "build/install/spring-boot/bin/spring-boot"
-    thin = f"127.0.0.1:{thin_port(cluster.nodes[0].pid)}"
+    thin = f"127.0.0.1:{thin_port(node.nodes[0].pid)}"
     process = subprocess.Popen(
         [program, "--server.port=0", f"--ignite.addresses={thin}"],
         stdout=subprocess.PIPE,
@@ -166,9 +172,9 @@ def call(method: str, url: str, body: Any = None) -> tuple[int, Any]:
 
 
 def test_a_spring_boot_application_trains_follows_stops_and_asks_for_predictions(
-    application: str, cluster: LocalCluster
+    application: str, node: LocalCluster
 ) -> None:
-    tfi.load("spring", {"x": np.arange(ROWS)}, address=cluster.address)
+    tfi.load("spring", {"x": np.arange(ROWS)}, address=node.address)
     path = f"{application}/trainings?cache=spring&epochs=2&request=once"
     status, submitted = call("POST", path)
     assert status == 200, submitted
@@ -187,3 +193,10 @@ def test_a_spring_boot_application_trains_follows_stops_and_asks_for_predictions
     status, refused = call("POST", f"{application}/predictions/none", {"x": [[1, 2]]})
     assert status == 400
     assert "The model none is not deployed" in refused["error"]
+
+
+def test_a_spring_boot_application_without_a_node_says_that_it_is_not_available(
+    application: str, node: LocalCluster
+) -> None:
+    node.stop_node(node.nodes[0])
+    assert call("GET", f"{application}/trainings/none")[0] == 503

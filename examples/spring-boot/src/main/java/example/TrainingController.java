@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import org.apache.ignite.client.ClientConnectionException;
 import org.apache.ignite.client.ClientException;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.core.io.Resource;
@@ -73,5 +74,12 @@ class TrainingController {
   @ResponseStatus(HttpStatus.BAD_REQUEST)
   Map<String, String> error(ClientException error) {
     return Map.of("error", String.valueOf(error.getMessage()));
+  }
+
+  /** No node answers; the same request may be repeated. */
+  @ExceptionHandler(ClientConnectionException.class)
+  @ResponseStatus(HttpStatus.SERVICE_UNAVAILABLE)
+  Map<String, String> unavailable(ClientConnectionException error) {
+    return error(error);
   }
 }
