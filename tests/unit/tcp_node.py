@@ -6,6 +6,7 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from row_node import SCHEMA, RowNode
@@ -34,9 +35,12 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
 
     def close_port(self) -> None:
         """Nobody can connect to its other port any more."""
-        self._port.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            self._port.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
+        # A call that was cancelled at once has nobody who connects.
+        self.close_port()
         super().stop()
         self._port.close()
 
@@ -48,7 +52,10 @@ class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
         schema = SCHEMA.serialize().to_pybytes()
         port = self._port.getsockname()[1]
         yield tcp_pb2.ReadOverTcpResponse(connection=tcp_pb2.TcpConnection(port=port, token=token, schema=schema))
-        reader, _ = self._port.accept()
+        try:
+            reader, _ = self._port.accept()
+        except OSError:
+            return
         with reader:
             assert reader.recv(len(token), socket.MSG_WAITALL) == token
             self._send(reader, context)
