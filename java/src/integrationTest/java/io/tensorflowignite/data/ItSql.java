@@ -26,7 +26,9 @@ import org.apache.arrow.flight.FlightEndpoint;
 import org.apache.arrow.flight.FlightInfo;
 import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.flight.FlightStream;
+import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
+import org.apache.arrow.vector.types.pojo.Schema;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheMode;
@@ -149,6 +151,14 @@ public class ItSql extends DataTest {
     ReadCommand star = command("chosen").setSql("SELECT * FROM FILTERED WHERE label = 1").build();
     assertEquals(List.of("pixels", "label", "name", "price"), names(cluster.schema(star)));
     assertEquals(60, cluster.readAll(star).size());
+    Schema another = new Schema(List.of(Field.nullable("TWICE", ArrowType.Utf8.INSTANCE)));
+    assertFails(
+        FlightStatusCode.NOT_FOUND,
+        "the SELECT over cache chosen has no column TWICE, whose type schema= gives",
+        "[code=COLUMN_NOT_FOUND]",
+        () ->
+            cluster.info(
+                command.setSchema(ByteString.copyFrom(another.serializeAsMessage())).build()));
   }
 
   @Test

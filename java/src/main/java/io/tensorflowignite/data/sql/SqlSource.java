@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.sql;
 
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
@@ -152,6 +153,7 @@ public final class SqlSource {
       }
     }
     requireDistinct(columns);
+    requireColumns(columns, types.names());
     return columns;
   }
 
@@ -263,6 +265,22 @@ public final class SqlSource {
     for (CacheColumn column : columns) {
       if (!names.add(column.name())) {
         throw SqlText.twice(select.text(), column.name());
+      }
+    }
+  }
+
+  /** Throws COLUMN_NOT_FOUND for a requested type whose name is no column's. */
+  private void requireColumns(List<CacheColumn> columns, List<String> names) {
+    List<String> found = columns.stream().map(CacheColumn::name).collect(Collectors.toList());
+    for (String name : names) {
+      if (!found.contains(name)) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_COLUMN_NOT_FOUND,
+            "the SELECT over cache %s has no column %s, whose type schema= gives; its columns are"
+                + " %s, in the letters of the SELECT; name one of these",
+            cache.getName(),
+            name,
+            found);
       }
     }
   }
