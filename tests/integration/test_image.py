@@ -206,6 +206,29 @@ def test_three_containers_are_one_cluster_and_train_a_job(services: Services) ->
     assert "running, attempt 1: 3 workers" in printed
 
 
+def test_a_stranger_with_the_image_alone_trains_watches_scrapes_predicts_and_stops_a_job(services: Services) -> None:
+    def command(*arguments: str) -> str:
+        return services.execute("node-1", "tensorflow-ignite", *arguments)
+
+    def over_http(path: str, body: str = "") -> str:
+        script = (
+            "import sys, urllib.request; url, body = sys.argv[1:]\n"
+            "print(urllib.request.urlopen(url, body.encode() or None).read().decode())"
+        )
+        return services.execute("node-2", "python", "-c", script, f"http://127.0.0.1:8501/{path}", body)
+
+    command("submit", "--cache", "digits", "/examples/digits_keras.py")
+    job = command("submit", "--detach", "--cache", "digits", "/examples/digits.py", "--epochs=10000").strip()
+    await_true(lambda: json.loads(command("describe", "--json", job))["state"] == "running", "it does not run", SECONDS)
+    assert "<title>" in over_http("")
+    assert 'tensorflow_ignite_jobs{state="running"} 1' in over_http("metrics")
+    command("model", "deploy", "digits")
+    found = json.loads(over_http("v1/models/digits:predict", json.dumps({"instances": [[0] * 64]})))
+    assert len(found["predictions"][0]) == 10
+    command("stop", job)
+    assert json.loads(command("describe", "--json", job))["state"] in ("stopping", "stopped")
+
+
 def test_a_node_that_gets_sigterm_leaves_in_order_and_the_others_stay(services: Services) -> None:
     assert services.stop("node-3") == 0
     log = services.log("node-3")
