@@ -70,5 +70,6 @@ def test_a_user_logs_in_by_password_and_sees_which_version_answers_and_how_fast(
         newer, older = (next(row for row in rows if row[0] == version) for version in "21")
         assert newer[1].strip() == "canary"
         assert "serving" not in newer[2]
-        assert (older[2].strip(), older[3]) == ("serving on 1 node", str(REQUESTS))
+        assert "serving on 1 node" in older[2]
+        assert older[3] == str(REQUESTS)
         assert window.faults == []
