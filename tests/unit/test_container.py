@@ -214,13 +214,14 @@ def test_the_configuration_without_authentication_says_nothing_else_about_securi
     assert [name for name in named if name.startswith("security.")] == ["security.allowUnauthenticated"]
 
 
-def test_an_image_loses_headers_and_symbols_and_keeps_data_whose_names_look_like_libraries(
+def test_an_image_loses_headers_symbols_and_tests_and_keeps_data_whose_names_look_like_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages = tmp_path / "lib/python3.11/site-packages"
     libraries = ["tensorflow/libtensorflow_cc.so.2", "pyarrow/lib.cpython-311.so"]
-    others = ["pyarrow/tests/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
+    others = ["pyarrow/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
     removed = ["tensorflow/include/a.h", "pyarrow/include/b.h", "clang/native/libclang.so"]
+    removed += ["numpy/linalg/tests/a.py", "pyarrow/tests/b.parquet", "h5py/tests/c.h5"]
     removed += [digits := "sklearn/datasets/data/digits.csv.gz"]
     for path in (*libraries, *others, *removed):
         (packages / path).parent.mkdir(parents=True, exist_ok=True)
