@@ -156,6 +156,9 @@ final class LogStream {
     /** The processes that are left in this pass, with the bytes of their whole output; 0: open. */
     final Map<TaskKey, Long> left = new LinkedHashMap<>();
 
+    /** The output was moved into files in this pass: missing chunks are no gaps. */
+    boolean moved;
+
     Round(boolean last, boolean stored) {
       this.last = last;
       this.stored = stored;
@@ -224,16 +227,18 @@ final class LogStream {
 
   /**
    * False: the receiver is not ready for the rest, or has cancelled, or others wait for their turn.
-   * Nothing is kept of the rest.
+   * Nothing is kept of the rest. If the output was moved meanwhile, the next pass sends the rest.
    */
   private boolean sendStored(Round round) throws InterruptedException, IOException {
     Iterator<Map.Entry<TaskKey, Long>> left = round.left.entrySet().iterator();
     while (left.hasNext()) {
       Map.Entry<TaskKey, Long> task = left.next();
       boolean sent =
-          round.stored ? sendFile(task.getKey()) : sendChunks(task.getKey(), task.getValue());
+          round.stored
+              ? sendFile(task.getKey())
+              : sendChunks(round, task.getKey(), task.getValue());
       if (!sent) {
-        return false;
+        return round.moved;
       }
       ended.remove(task.getKey());
       left.remove();
@@ -244,24 +249,30 @@ final class LogStream {
   /**
    * @param all bytes of the whole output; 0: not known, or more may come
    */
-  private boolean sendChunks(TaskKey task, long all) throws InterruptedException {
+  private boolean sendChunks(Round round, TaskKey task, long all) throws InterruptedException {
     LogReader reader = readers.computeIfAbsent(task, key -> new LogReader(logs, key));
     List<LogChunk> chunks;
     do {
       chunks = reader.next();
       for (int sent = 0; sent < chunks.size(); sent++) {
-        if (!send(task, chunks.get(sent))) {
+        if (!send(round, task, chunks.get(sent))) {
           reader.takeBack(chunks.subList(sent, chunks.size()));
           return false;
         }
       }
     } while (!chunks.isEmpty());
     Optional<LogChunk> end = reader.missingEnd(all);
-    if (end.isPresent() && !send(task, end.get())) {
+    if (end.isPresent() && !send(round, task, end.get())) {
       reader.takeBackEnd(end.get());
       return false;
     }
     return true;
+  }
+
+  /** A chunk is missing if its node is lost, or if the output was moved since the row was read. */
+  private boolean send(Round round, TaskKey task, LogChunk chunk) throws InterruptedException {
+    round.moved = chunk.getDroppedBytes() > 0 && movedSince(round);
+    return !round.moved && send(task, chunk);
   }
 
   /** Sends the rest of a task's file; a task without output has no file. */
