@@ -28,7 +28,7 @@ def token(
     """Make a token for a caller of the cluster, and print what its nodes must know of it.
 
     Nothing is sent or stored: nodes know a token by its SHA-256,
-    in the property `tokens` of the service's bean.
+    in the property `security.tokens` of the service's bean.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def token(
     print(
         f"Who has it calls as {name}: --token-file FILE, TENSORFLOW_IGNITE_TOKEN, or token = in a profile.\n"
         "The nodes know it by its SHA-256, in the service's bean:\n\n"
-        f'  <property name="tokens"><map><entry key="{name}" value="{digest}"/></map></property>'
+        f'  <property name="security.tokens"><map><entry key="{name}" value="{digest}"/></map></property>'
     )
 
 
