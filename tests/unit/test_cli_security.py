@@ -320,6 +320,8 @@ def test_a_token_is_shown_once_with_the_configuration_for_the_nodes(cli: Cli) ->
     bean = Path(__file__).parents[2] / f"java/src/main/java/io/tensorflowignite/{group.title()}Configuration.java"
     assert f" set{name.title()}(Map<" in bean.read_text()
     assert token[1] not in cli("token", "etl")[1]
+    # The bean refuses such a name.
+    assert cli("token", "_etl")[0] == 2
 
 
 def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path: Path) -> None:

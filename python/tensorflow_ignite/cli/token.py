@@ -36,9 +36,10 @@ def token(
       tensorflow-ignite token etl --output ~/.secrets/etl
       tensorflow-ignite --token-file ~/.secrets/etl ps
     """
-    if not re.fullmatch(r"[A-Za-z0-9_.@-]{1,64}", name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", name):
         raise CommandLineError(
-            f"{name!r} cannot be a name. It has 1 to 64 letters, digits, '_', '.', '@' and '-'. For example: etl"
+            f"{name!r} cannot be a name. It has 1 to 64 letters, digits, '_', '.', '@' and '-', and begins with a "
+            "letter or a digit. For example: etl"
         )
     made = secrets.token_urlsafe(_BYTES)
     digest = hashlib.sha256(made.encode()).hexdigest()
