@@ -1,6 +1,7 @@
 """Ends with 0 if the node of this container is healthy, else with 1 and the reason.
 
-If TENSORFLOW_IGNITE_HTTP_PORT is a port, the node answers /health/live there, without login. Otherwise
+If TENSORFLOW_IGNITE_HTTP_PORT is a port, the node answers /health/live there, without login; where callers need a
+certificate, its own is shown. Otherwise
 `tensorflow-ignite nodes` asks the node API, and needs the credentials of a caller. The node is that of
 TENSORFLOW_IGNITE_ADDRESS, by default localhost.
 """
@@ -23,6 +24,9 @@ def main() -> None:
     host = address.rpartition(":")[0].strip("[]") or "localhost"
     # The answer is for this container alone, and its certificate may name another address of the node.
     trust = ssl._create_unverified_context()
+    certificate, key = (os.environ.get(f"TENSORFLOW_IGNITE_TLS_{file}", "") for file in ("CERTIFICATE", "KEY"))
+    if certificate and key:
+        trust.load_cert_chain(certificate, key)
     reasons = []
     for connection in (
         http.client.HTTPSConnection(host, int(port), timeout=SECONDS, context=trust),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,8 @@ import psutil
 import pytest
 from waiting import SECONDS, await_true
 
-from tensorflow_ignite.testing import LeakError, LocalCluster
+import tensorflow_ignite as tfi
+from tensorflow_ignite.testing import LeakError, LocalCluster, node_configuration
 from tensorflow_ignite.testing.leaks import CLUSTER_MARKER, marked_processes
 
 OWNER = """
@@ -135,3 +137,21 @@ def test_an_owner_that_is_ended_leaves_nothing(how: signal.Signals) -> None:
 
     await_true(gone, "nodes or their files are still there", 300)
     assert marked_processes(directory) == []
+
+
+@pytest.mark.full
+def test_a_restart_of_one_node_changes_no_property_of_the_cluster_and_its_log_names_the_unused_ones(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "node.xml"
+    file.write_text(node_configuration(jobs={"maxTasks": 3}))
+    with LocalCluster(2, config=file) as cluster:
+        first, second = cluster.nodes
+        unused = "Properties of TensorFlowService in the configuration of this node are not used"
+        assert unused not in first.log.read_text() + second.log.read_text()
+        file.write_text(node_configuration(jobs={"maxTasks": 5}, rows={"readRate": "unlimited"}))
+        cluster.stop_node(second)
+        started = cluster.start_node()
+        assert re.search(rf"{unused}.*: (jobs, rows|rows, jobs)\. ", started.log.read_text())
+        with tfi.connect(cluster.address) as client:
+            assert {node.max_tasks for node in client.nodes()} == {3}

@@ -135,6 +135,14 @@ def test_times_are_compared_with_the_clock_of_the_node(url: str, window: Browser
     window.await_text("#why", "It progresses: step 5")
 
 
+def test_a_job_whose_state_is_of_a_later_version_is_shown(url: str, window: Browser) -> None:
+    # The number of a value that this version does not know.
+    job = {"id": "0123456789ab", "state": 1000, "created_at": "2026-01-01T09:00:00Z"}
+    show(window, url + "#/jobs/0123", {"GetJob": [{"job": job}], "WatchJob": [{"job": job}]})
+    window.await_text("#why", "A node of a later version has written its state (unknown-1000)")
+    assert window.faults == []
+
+
 def test_an_address_and_a_token_with_strange_characters_are_refused_with_words(url: str, window: Browser) -> None:
     show(window, url + "#/jobs/%", {"GetJob": 404})
     window.await_text("#problem", "404 of GetJob")

@@ -1,5 +1,6 @@
 """The command line against a node API on a real socket: what it prints, where, and with which exit code."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import typer.main
 from node_api_server import running_job
 from program import LIMIT, error_of, start
 
-from tensorflow_ignite.cli.app import program_for
+from tensorflow_ignite.cli.app import app, program_for
 from tensorflow_ignite.v1 import job_pb2
 
 COMMANDS = [
@@ -31,6 +32,22 @@ def test_every_command_has_help_with_examples(cli, command) -> None:
     assert "…" not in out
     assert f"tensorflow-ignite {command}" in out
     assert re.search(rf"^\W*{command} ", cli("--help")[1], re.M)
+
+
+def test_no_line_of_an_example_is_broken_at_80_columns() -> None:
+    commands = [typer.main.get_command(app)]
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+        examples = inspect.cleandoc(command.help or "").partition("Examples:")[2].splitlines()
+        # The help has a blank on either side.
+        assert [line for line in examples if len(line) > 78] == []
+    assert len(commands) > 30
+
+
+def test_the_removal_of_a_model_says_that_a_name_alone_means_all_versions(cli) -> None:
+    out = " ".join(re.sub(r"[^\w.:]+", " ", cli("model", "rm", "--help")[1]).split())
+    assert "NAME alone: the model with all its versions and labels." in out
+    assert "newest" not in out
 
 
 @pytest.mark.parametrize(

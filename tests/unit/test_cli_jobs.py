@@ -13,7 +13,8 @@ from program import LIMIT, error_of, on_terminal, start
 import tensorflow_ignite as tfi
 from tensorflow_ignite import groups
 from tensorflow_ignite.cli import drain
-from tensorflow_ignite.cli.errors import CommandLineError
+from tensorflow_ignite.errors import RequestTimeoutError
+from tensorflow_ignite.jobs import checks
 from tensorflow_ignite.net import server_warnings
 from tensorflow_ignite.spec import JobSpec
 from tensorflow_ignite.v1 import job_pb2
@@ -110,7 +111,7 @@ def test_submit_gives_json_for_programs(cli, node, script) -> None:
 # ps, describe, nodes
 
 
-def test_ps_filters_and_says_when_there_are_more(cli, node) -> None:
+def test_ps_filters_and_says_when_there_are_more(cli, node, monkeypatch) -> None:
     node.state.jobs.update(
         {
             f"job0{i}": job_pb2.Job(
@@ -125,6 +126,8 @@ def test_ps_filters_and_says_when_there_are_more(cli, node) -> None:
     code, out, err = cli("ps", "--state", "reserving")
     assert (code, len(out.splitlines()), err) == (0, 3, "")
     assert cli("ps", "--state", "failed")[:2] == (0, "no such jobs; all: tensorflow-ignite ps\n")
+    monkeypatch.setattr(checks, "MAX_JOBS", 4)
+    assert cli("ps", "--limit", "2")[2] == "only the newest 2 jobs; for more: --limit 4\n"
 
 
 @pytest.mark.parametrize(
@@ -590,7 +593,8 @@ def test_a_drained_node_is_waited_for_until_it_is_empty_or_the_time_is_over(monk
             del processes[0]
 
     monkeypatch.setattr(drain.time, "sleep", sleep)
-    with pytest.raises(CommandLineError, match=r"still has 2 tasks and 1 model processes after 0 s \(--wait\)"):
+    # The exit code is 1, and not that of a wrong command line.
+    with pytest.raises(RequestTimeoutError, match=r"still has 2 tasks and 1 model processes after 0 s \(--wait\)"):
         drain._await_empty(client, "n", 0)
     drain._await_empty(client, "n", LIMIT)
     assert (here.tasks, len(processes)) == (0, 1)

@@ -315,8 +315,13 @@ def test_a_token_is_shown_once_with_the_configuration_for_the_nodes(cli: Cli) ->
     assert token is not None
     assert digest is not None
     assert hashlib.sha256(token[1].encode()).hexdigest() == digest[1]
-    assert 'property name="tokens"' in out
+    # The property of the bean: its group, and the setter there.
+    group, name = re.findall(r'<property name="(\w+)\.(\w+)"><map>', out)[0]
+    bean = Path(__file__).parents[2] / f"java/src/main/java/io/tensorflowignite/{group.title()}Configuration.java"
+    assert f" set{name.title()}(Map<" in bean.read_text()
     assert token[1] not in cli("token", "etl")[1]
+    # The bean refuses such a name.
+    assert cli("token", "_etl")[0] == 2
 
 
 def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path: Path) -> None:

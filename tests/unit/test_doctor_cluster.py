@@ -190,6 +190,13 @@ def test_a_store_that_refuses_a_file_or_gives_other_bytes_is_a_fault_with_its_re
     check(examine(node.address)["storage"], "failed", "other bytes than those written")
 
 
+def test_a_caller_who_may_not_write_files_is_no_fault_of_the_cluster(node, files) -> None:
+    files.fault = errors.PermissionDeniedError("operator may not change /.doctor-1")
+    found = examine(node.address)
+    check(found.pop("storage"), "warning", "not known: operator may not change", "NAME files /*")
+    assert {finding.outcome for finding in found.values()} == {"ok"}
+
+
 def test_one_address_that_answers_is_enough_if_there_are_nodes(node, closed) -> None:
     silent = address(closed)
     found = list(cluster.examine([silent, node.address], ("127.0.0.1", 1), timeout=TIMEOUT))

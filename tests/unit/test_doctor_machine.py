@@ -46,7 +46,8 @@ def java_home(folder: Path, release: str | None) -> Path:
     ("release", "outcome", "text"),
     [
         ("17.0.2", "ok", "Java 17 in "),
-        ("11.0.20", "ok", "Java 11 in "),
+        ("21.0.4", "ok", "Java 21 in "),
+        ("11.0.20", "ok", "; it serves no models, which needs Java 16 or later"),
         ("10.0.1", "failed", "this is Java 10. A node needs Java 11 or later"),
         ("24", "warning", "Java 24 in "),
         (None, "warning", "a Java of unknown version"),

@@ -128,13 +128,16 @@ def test_a_value_of_another_type_is_one_message(option: str, message: str) -> No
 
 @needs_helm
 def test_large_numbers_of_a_file_stay_whole_numbers(tmp_path: Path) -> None:
-    (tmp_path / "values.yaml").write_text("user: 1000680000\nenvironment: {BYTES: 10000000, FLAG: true, RATE: 0.5}\n")
+    (tmp_path / "values.yaml").write_text(
+        "user: 1000680000\nmemory: {heap: 2000000}\nenvironment: {BYTES: 10000000, FLAG: true, RATE: 0.5}\n"
+    )
     rendered = yaml.safe_load_all(render.render("--values", str(tmp_path / "values.yaml")))
     (made,) = (each for each in rendered if each["kind"] == "StatefulSet")
     spec = made["spec"]["template"]["spec"]
     numbers = [spec["securityContext"][name] for name in ("runAsUser", "runAsGroup", "fsGroup")]
     assert numbers == [1000680000] * 3
     assert all(isinstance(number, int) for number in numbers)
+    assert "--jvm-arg=-Xmx2000000m" in spec["containers"][0]["args"]
     variables = {each["name"]: each.get("value") for each in spec["containers"][0]["env"]}
     assert (variables["BYTES"], variables["FLAG"], variables["RATE"]) == ("10000000", "true", "0.5")
 

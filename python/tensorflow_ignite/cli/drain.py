@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, Json, option, session
 from tensorflow_ignite.cli.render import print_json, short_id
+from tensorflow_ignite.errors import RequestTimeoutError
 
 if TYPE_CHECKING:
     from tensorflow_ignite.jobs.client import Client
@@ -62,7 +62,7 @@ def _await_empty(client: Client, node_id: str, seconds: float) -> None:
         if not tasks and not models:
             return
         if time.monotonic() >= deadline:
-            raise CommandLineError(
+            raise RequestTimeoutError(
                 f"node {short_id(node_id)} is drained, and still has {tasks} tasks and {models} model processes after "
                 f"{seconds:g} s (--wait). Tasks end when their job has saved, models when other nodes serve them. "
                 "See: tensorflow-ignite nodes"

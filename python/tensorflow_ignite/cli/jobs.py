@@ -52,7 +52,8 @@ def ps(
     more = len(jobs) > limit
     jobs = jobs[:limit]
     if more:
-        print(f"only the newest {count(limit, 'job')}; for more: --limit {limit * 10}", file=sys.stderr)
+        higher = min(10 * limit, checks.MAX_JOBS)
+        print(f"only the newest {count(limit, 'job')}; for more: --limit {higher}", file=sys.stderr)
     if json_output:
         print_json([job.to_dict() for job in jobs])
         return
@@ -146,7 +147,8 @@ def rm(
     \b
     Examples:
       tensorflow-ignite rm 7f3a
-      tensorflow-ignite ps --json | jq -r '.[] | select(.state == "failed").id' | xargs tensorflow-ignite rm
+      tensorflow-ignite ps --state failed --json | jq -r '.[].id' |
+        xargs tensorflow-ignite rm
     """
     with session(context, address) as client:
         # All are looked up before the first is removed: after a typing error nothing is removed.

@@ -88,7 +88,8 @@ def load(
       tensorflow-ignite load trips 'trips/*.parquet' --key id --affinity driver
       tensorflow-ignite load prices prices.csv --if-exists append --json
       tensorflow-ignite load prices prices.csv --schema price=float32
-      tensorflow-ignite load preise preise.csv --csv delimiter=';' decimal=, encoding=cp1252 nulls=NA,-
+      tensorflow-ignite load preise preise.csv \\
+        --csv delimiter=';' decimal=, encoding=cp1252 nulls=NA,-
     """
     if if_exists not in _IF_EXISTS:
         raise CommandLineError(

@@ -192,10 +192,24 @@ def label(
     print(f"{found['name']}@{label} is removed" if remove else f"{found['name']}@{label} is {version.reference}")
 
 
-def rm(context: typer.Context, reference: Reference, address: Address = None, json_output: Json = False) -> None:
+def rm(
+    context: typer.Context,
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="NAME:VERSION: this version. NAME alone: the model with all its versions and labels.",
+            show_default=False,
+            autocompletion=complete_model,
+        ),
+    ],
+    address: Address = None,
+    json_output: Json = False,
+) -> None:
     """Remove a version of a model; with a name alone, the model with all its versions and labels.
 
-    A version with a label is not removed. Its number is not given again.
+    A version with a label is not removed alone. The number of a removed version
+    is used again only after the whole model is removed.
 
     \b
     Examples:

@@ -59,7 +59,8 @@ def node(
     Examples:
       tensorflow-ignite node
       tensorflow-ignite node --config node.xml --name node-1 --jvm-arg=-Xmx4g
-      tensorflow-ignite node --config secured.xml --host 10.0.0.7 --discovery node1:47500..47509
+      tensorflow-ignite node --config secured.xml --host 10.0.0.7 \\
+        --discovery node1:47500..47509
     """
     from tensorflow_ignite.node import run_node
 

@@ -82,10 +82,10 @@ def predict(
     \b
     Examples:
       tensorflow-ignite predict digits --cache images --into predictions
-      tensorflow-ignite predict digits:3 --cache images --into predictions --columns pixels --keep label
-      tensorflow-ignite predict digits@stable --cache images --into predictions --where 'label < 3'
+      tensorflow-ignite predict digits:3 --cache images --into r3 --keep label
+      tensorflow-ignite predict digits@stable --cache images --into predictions \\
+        --columns pixels --where 'label < 3' --set workers.per_node=2
       tensorflow-ignite predict --script score.py --cache trips --into scores
-      tensorflow-ignite predict digits --cache images --into predictions --set workers.per_node=2
     """
     for what, value, example in (("--cache", cache, "images"), ("--into", into, "predictions")):
         if not value:

@@ -28,7 +28,7 @@ def token(
     """Make a token for a caller of the cluster, and print what its nodes must know of it.
 
     Nothing is sent or stored: nodes know a token by its SHA-256,
-    in the property `tokens` of the service's bean.
+    in the property `security.tokens` of the service's bean.
 
     \b
     Examples:
@@ -36,9 +36,10 @@ def token(
       tensorflow-ignite token etl --output ~/.secrets/etl
       tensorflow-ignite --token-file ~/.secrets/etl ps
     """
-    if not re.fullmatch(r"[A-Za-z0-9_.@-]{1,64}", name):
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,63}", name):
         raise CommandLineError(
-            f"{name!r} cannot be a name. It has 1 to 64 letters, digits, '_', '.', '@' and '-'. For example: etl"
+            f"{name!r} cannot be a name. It has 1 to 64 letters, digits, '_', '.', '@' and '-', and begins with a "
+            "letter or a digit. For example: etl"
         )
     made = secrets.token_urlsafe(_BYTES)
     digest = hashlib.sha256(made.encode()).hexdigest()
@@ -54,7 +55,7 @@ def token(
     print(
         f"Who has it calls as {name}: --token-file FILE, TENSORFLOW_IGNITE_TOKEN, or token = in a profile.\n"
         "The nodes know it by its SHA-256, in the service's bean:\n\n"
-        f'  <property name="tokens"><map><entry key="{name}" value="{digest}"/></map></property>'
+        f'  <property name="security.tokens"><map><entry key="{name}" value="{digest}"/></map></property>'
     )
 
 

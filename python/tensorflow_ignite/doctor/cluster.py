@@ -100,11 +100,11 @@ def _remedy_of(error: list[Node] | errors.TensorFlowIgniteError, address: str, c
     if isinstance(error, errors.UnauthenticatedError):
         return (
             "Give credentials: --user NAME, --token-file FILE or --profile NAME before the command, or "
-            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Ignite has the users, the service's "
-            "bean has the tokens"
+            "TENSORFLOW_IGNITE_USERNAME and _PASSWORD, or TENSORFLOW_IGNITE_TOKEN. Ignite has the users, the property "
+            "security.tokens of the service's bean has the tokens"
         )
     if isinstance(error, errors.PermissionDeniedError):
-        return "Use the credentials of a user who may watch the cluster, or permit it in the service's bean (access)"
+        return "Use a caller with the permission watch, or permit it in the service's bean: security.access"
     if isinstance(error, errors.ConnectionFailedError):
         found = diagnose(address, credentials)
         if found is not None:

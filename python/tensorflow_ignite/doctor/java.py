@@ -12,8 +12,10 @@ from tensorflow_ignite.node import runtime
 
 _JAVA = Step("machine", "java")
 _JARS = Step("machine", "jars")
-# The newest version that Ignite 2.17 supports, and the one that our tests run on.
-_TESTED_JAVA = 17
+# The newest version of `make matrix`, which the extra [jre] brings on aarch64; all tests run on 17.
+_TESTED_JAVA = 21
+# A model process has a UNIX socket, which Java knows from this version on.
+_SERVING_JAVA = 16
 _CONTRACT = "tensorflow_ignite/proto.sha256"
 
 
@@ -38,7 +40,8 @@ def examine_java() -> Finding:
             f"Java {version} in {where}. Nodes are tested with Java {runtime.OLDEST_JAVA} to {_TESTED_JAVA}",
             f"When a node does not start: {runtime.INSTALL_JAVA}",
         )
-    return _JAVA.ok(f"Java {version} in {where}")
+    limit = f"; it serves no models, which needs Java {_SERVING_JAVA} or later" if version < _SERVING_JAVA else ""
+    return _JAVA.ok(f"Java {version} in {where}{limit}")
 
 
 def examine_jars(jars: Path = runtime.JARS) -> Finding:

@@ -50,7 +50,10 @@ def _certificate(address: str, credentials: Credentials) -> Finding:
     days = (end - time.time()) / _DAY
     text = f"calls are by TLS; the certificate of {address} holds for {days:.0f} more days"
     if days < _SOON_DAYS:
-        remedy = "Put a new one in the place of its file: a node takes it within 10 s, without a restart"
+        remedy = (
+            "Put a new one in the place of its file: callers get it within 10 s. Connections between nodes get it when "
+            "a node starts: restart one node after the other before the old one expires"
+        )
         return _ENCRYPTION.warning(f"{text}. When it has expired nobody can call the node", remedy)
     return _ENCRYPTION.ok(text)
 
@@ -72,8 +75,8 @@ def _authentication(address: str, reached: str, credentials: Credentials | None,
         return _AUTHENTICATION.ok(text)
     return _AUTHENTICATION.warning(
         f"callers need not authenticate, and {reached}. Anyone who reaches a node can run code on the cluster",
-        "Require authentication: tokens in the service's bean (tensorflow-ignite token NAME makes one), or Ignite's "
-        "own users (authenticationEnabled, with persistence)",
+        "Require authentication: security.tokens of the service's bean (tensorflow-ignite token NAME makes one), or "
+        "Ignite's own users (authenticationEnabled, with persistence)",
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tensorflow_ignite.doctor.finding import Finding, Step
-from tensorflow_ignite.errors import FileCorruptError, TensorFlowIgniteError
+from tensorflow_ignite.errors import FileCorruptError, PermissionDeniedError, TensorFlowIgniteError
 from tensorflow_ignite.storage.files import Files
 
 _STORAGE = Step("cluster", "storage")
@@ -38,6 +38,11 @@ def examine(addresses: Sequence[str], *, timeout: float, credentials: Any = None
             files.remove(path)
         if found != data:
             raise FileCorruptError(f"{path} was read with other bytes than those written")
+    except PermissionDeniedError as error:
+        return _STORAGE.warning(
+            f"whether files work is not known: {error}",
+            "Run the doctor as a caller who may write files, with a rule such as: NAME files /*",
+        )
     except TensorFlowIgniteError as error:
         return _STORAGE.failed(
             f"a file of {_BYTES:,} bytes could not be written, read and removed: {error}. Jobs keep their checkpoints "

@@ -133,8 +133,27 @@ public final class TensorFlowService
   @Override
   public void init() {
     IgniteLogger log = ignite.log().getLogger(TensorFlowService.class);
+    warnOfOtherProperties(log);
     runtime = new NodeRuntime(ignite, context.name(), log, settings(), nodeFilter());
     runtime.start();
+  }
+
+  /** Ignite itself only says that the service exists already. */
+  private void warnOfOtherProperties(IgniteLogger log) {
+    ServiceConfiguration own = configured(ignite);
+    List<String> others =
+        own == null
+            ? List.of()
+            : PropertyDifferences.of((TensorFlowService) own.getService(), this);
+    if (!others.isEmpty()) {
+      log.warning(
+          "Properties of TensorFlowService in the configuration of this node are not used, since"
+              + " the cluster has other ones: "
+              + String.join(", ", others)
+              + ". Ignite takes the properties from the first node of a cluster, and no later node"
+              + " changes them. To change them, stop all nodes at the same time; otherwise give"
+              + " this node those of the cluster.");
+    }
   }
 
   @Override

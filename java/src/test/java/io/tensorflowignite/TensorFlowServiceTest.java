@@ -13,8 +13,11 @@ import io.tensorflowignite.v1.StartTaskRequest;
 import io.tensorflowignite.v1.TaskLimits;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.DoubleConsumer;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
@@ -40,6 +43,30 @@ public class TensorFlowServiceTest {
     assertEquals(region, settings.dataRegion);
     assertEquals(block, settings.blockBytes);
     assertEquals(timeout, settings.writerTimeout);
+  }
+
+  @Test
+  public void beansDifferInTheGroupsWhosePropertiesDifferInWhateverOrderTheyWereSet() {
+    TensorFlowService other = new TensorFlowService();
+    assertEquals(List.of(), PropertyDifferences.of(bean, other));
+    String digest = "0123456789abcdef".repeat(4);
+    Map<String, String> tokens = new LinkedHashMap<>();
+    for (int caller = 0; caller < 40; caller++) {
+      tokens.put("caller-" + caller, digest);
+    }
+    bean.getSecurity().setTokens(tokens);
+    assertEquals(List.of("security"), PropertyDifferences.of(bean, other));
+    other.getSecurity().setTokens(new TreeMap<>(tokens).descendingMap());
+    bean.getTasks().setEnvironment("a", "b");
+    other.getTasks().setEnvironment("a", "b");
+    assertEquals(List.of(), PropertyDifferences.of(bean, other));
+    tokens.remove("caller-7");
+    other.getSecurity().setTokens(tokens);
+    bean.getJobs().setMaxTasks(3);
+    bean.setSqlFunctions(true);
+    assertEquals(
+        Set.of("jobs", "security", "sqlFunctions"),
+        Set.copyOf(PropertyDifferences.of(bean, other)));
   }
 
   @Test

@@ -13,9 +13,10 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.http.impl.HttpServerConnection;
-import java.time.OffsetDateTime;
+import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -41,6 +42,11 @@ final class Exchange implements ServingApi.Memory {
   static final long SEND_MS = 60_000;
 
   static final int PART_BYTES = 128 << 10;
+
+  /** Java's own format of RFC 1123 writes one digit on the first nine days of a month. */
+  private static final DateTimeFormatter DATE =
+      DateTimeFormatter.ofPattern("EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.US)
+          .withZone(ZoneOffset.UTC);
 
   /** Smaller answers, and errors, are not counted. */
   private static final long SMALL_BYTES = 4_096;
@@ -257,6 +263,10 @@ final class Exchange implements ServingApi.Memory {
     HttpServerResponse response = request.response();
     putHeaders();
     putChallenge(sent.status);
+    if (sent.status == 405) {
+      // The only method of calls of the page; nothing else answers with this status.
+      response.putHeader("Allow", "POST");
+    }
     response
         .setStatusCode(sent.status)
         .putHeader("Content-Type", sent.contentType)
@@ -274,8 +284,12 @@ final class Exchange implements ServingApi.Memory {
   void putHeaders() {
     headers.forEach(request.response()::putHeader);
     // The page compares times of jobs with it.
-    String now = DateTimeFormatter.RFC_1123_DATE_TIME.format(OffsetDateTime.now(ZoneOffset.UTC));
-    request.response().putHeader("Date", now);
+    request.response().putHeader("Date", date(Instant.now()));
+  }
+
+  /** A time as HTTP writes it. */
+  static String date(Instant at) {
+    return DATE.format(at);
   }
 
   /**

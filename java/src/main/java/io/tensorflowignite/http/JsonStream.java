@@ -66,7 +66,8 @@ final class JsonStream {
       throw new RefusedException(
           429,
           MAX_STREAMS
-              + " pages follow jobs on this node. Close some, or open the page of another node");
+              + " streams from this node to pages are open; the page of a job has two. Close some"
+              + " pages, or open the page of another node");
     }
     this.call = call;
     this.executor = executor;

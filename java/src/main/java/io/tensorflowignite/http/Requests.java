@@ -144,6 +144,15 @@ final class Requests implements Handler<HttpServerRequest> {
           () -> isMetrics ? metrics(credentials) : serving.answer(path.get(), credentials));
       return;
     }
+    String encoding = request.getHeader("Content-Encoding");
+    if (encoding != null && !encoding.equalsIgnoreCase("identity")) {
+      throw new RefusedException(
+          415,
+          String.format(
+              "The body is compressed (Content-Encoding: %.50s). A node takes JSON as it is. Send"
+                  + " the body without compression",
+              encoding));
+    }
     // A body is received of callers only that may call the model.
     request.pause();
     request.exceptionHandler(exchange::drop);

@@ -49,6 +49,7 @@ import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -141,6 +142,23 @@ public class HttpApiTest {
     assertEquals("{\"error\":\"Malformed request: POST /v1/models/same:guess\"}", path.body());
     assertEquals(404, get("/other").statusCode());
     assertEquals(400, get("/v1/models/same:predict").statusCode());
+  }
+
+  @Test
+  public void theDateOfAnAnswerHasTwoDigitsForTheDayOnEachDay() throws Exception {
+    assertEquals(
+        "Thu, 01 Jan 2026 10:00:01 GMT", Exchange.date(Instant.parse("2026-01-01T10:00:01.9Z")));
+    String sent = get("/health/live").headers().firstValue("Date").get();
+    assertTrue(sent, sent.matches("\\w{3}, \\d{2} \\w{3} \\d{4} [\\d:]{8} GMT"));
+  }
+
+  @Test
+  public void aCompressedBodyIsRefusedWithTheReasonAndTheConnectionGoesOn() throws Exception {
+    HttpResponse<String> refused = post(request(PREDICT).header("Content-Encoding", "gzip"), ONE);
+    assertEquals(415, refused.statusCode());
+    assertTrue(refused.body(), refused.body().contains("compressed (Content-Encoding: gzip)"));
+    assertEquals(
+        200, post(request(PREDICT).header("Content-Encoding", "identity"), ONE).statusCode());
   }
 
   @Test

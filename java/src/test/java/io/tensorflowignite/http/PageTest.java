@@ -139,7 +139,9 @@ public class PageTest {
     assertError(403, "", send(request("StopJob").header("Sec-Fetch-Site", "same-site"), "{}"));
     assertError(
         415, "is of type 'text/plain'", send(request("StopJob", "text/plain"), "{\"job_id\": 1}"));
-    assertError(405, "sent by POST", client.send(get("/api/ListJobs"), text()));
+    HttpResponse<String> read = client.send(get("/api/ListJobs"), text());
+    assertError(405, "sent by POST", read);
+    assertEquals("POST", header(read, "Allow"));
     assertEquals(0, jobs.stops.get());
     assertEquals(
         200,
@@ -278,7 +280,10 @@ public class PageTest {
       open.add(stream("WatchJob", "{\"job_id\": \"open\"}"));
       open.get(stream).readLine();
     }
-    assertError(429, "100 pages follow jobs", call("WatchJob", "{\"job_id\": \"open\"}"));
+    assertError(
+        429,
+        "100 streams from this node to pages are open",
+        call("WatchJob", "{\"job_id\": \"open\"}"));
     // Predictions and other calls have connections and threads of their own.
     assertEquals(200, call("ListJobs", "{}").statusCode());
     for (BufferedReader each : open) {

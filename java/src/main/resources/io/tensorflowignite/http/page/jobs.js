@@ -41,7 +41,7 @@ export function showJobs(main, signal, report) {
     return [
       h("h1", {}, "Jobs"),
       jobs.length || over.length ? h("p", { class: "summary" }, summary(jobs)) : "",
-      h("section", { "aria-labelledby": "now" }, h("h2", { id: "now" }, "Running and waiting"), jobs.length ? presentTable(jobs) : nothing(over), present.next_page_token && h("p", {}, `Only the newest ${MOST}; all: tensorflow-ignite ps`)),
+      h("section", { "aria-labelledby": "now" }, h("h2", { id: "now" }, "Running and waiting"), jobs.length ? presentTable(jobs) : nothing(over), present.next_page_token && h("p", {}, `Only the newest ${MOST}; more: tensorflow-ignite ps --limit 1000`)),
       h(
         "section",
         { "aria-labelledby": "past" },

@@ -82,8 +82,8 @@ export function clock(text) {
 
 export const short = (id) => (id ?? "").slice(0, 8);
 
-/** The word of a value of an enum: JOB_STATE_RUNNING is "running". */
-export const word = (value, prefix) => (value ?? "").replace(`${prefix}_`, "").replaceAll("_", "-").toLowerCase();
+/** The word of a value of an enum: JOB_STATE_RUNNING is "running"; a number is a value of a later version. */
+export const word = (value, prefix) => (typeof value === "number" ? `unknown-${value}` : (value ?? "").replace(`${prefix}_`, "").replaceAll("_", "-").toLowerCase());
 
 export const state = (job) => word(job.state, "JOB_STATE") || "pending";
 

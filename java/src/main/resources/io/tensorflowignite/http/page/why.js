@@ -63,6 +63,7 @@ export function why(job, now = present()) {
     case "running":
       return running(job, now);
     default:
+      if (state(job).startsWith("unknown")) return wait(`A node of a later version has written its state (${state(job)}). This node leaves it alone; the page of that node shows more`);
       if (job.queue_position) return wait(`It is number ${job.queue_position} in the queue, and waits for ${job.waiting_for || "a place"}`);
       return wait(job.waiting_for ? `It waits for ${job.waiting_for}` : "It waits for its service, which places its tasks");
   }
