@@ -18,9 +18,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -65,7 +65,7 @@ public final class LogArchive implements AutoCloseable {
    * that is over stays in the table until then, so that a rest must not wait for the next call.
    */
   void poll(Collection<Job> all) {
-    if (pending != null && !pending.isDone()) {
+    if (!isIdle()) {
       return;
     }
     long now = System.nanoTime();
@@ -78,6 +78,11 @@ public final class LogArchive implements AutoCloseable {
     if (!due.isEmpty()) {
       pending = thread.submit(() -> poll(due));
     }
+  }
+
+  /** Whether no output is being stored. */
+  boolean isIdle() {
+    return pending == null || pending.isDone();
   }
 
   private void poll(List<Job> due) {
@@ -98,19 +103,24 @@ public final class LogArchive implements AutoCloseable {
     thread.awaitTermination(CLOSE_TIMEOUT_S, TimeUnit.SECONDS);
   }
 
-  private void store(Job job) throws IOException {
+  private void store(Job listed) throws IOException {
+    // The list may be older than the end of the last pass, on this node or another one.
+    Job job = jobs.row(listed.getId()).orElse(null);
+    if (job == null) {
+      return;
+    }
     List<TaskKey> tasks = new ArrayList<>();
     for (Attempt attempt : history.attempts(job)) {
       for (TaskKey task : LogTable.keys(job.getId(), attempt)) {
-        if (!job.getLogsStored()) {
-          store(task, LogTable.bytes(attempt, task));
+        if (!job.getLogsStored() && !store(task, LogTable.bytes(attempt, task))) {
+          return;
         }
         tasks.add(task);
       }
     }
     boolean exists = jobs.finish(job.getId(), row -> row.toBuilder().setLogsStored(true).build());
     tasks.forEach(logs::remove);
-    if (!exists) {
+    if (!exists && jobs.get(job.getId()).isEmpty()) {
       // The job was removed meanwhile.
       tasks.forEach(logs::removeGaps);
       files.remove(JobPaths.directory(job.getId()));
@@ -118,32 +128,40 @@ public final class LogArchive implements AutoCloseable {
   }
 
   /**
+   * Stores the output of a task; false: the job was moved meanwhile, with the whole output, and the
+   * chunks are being removed.
+   *
    * @param all bytes of the whole output; 0: not known
    */
-  private void store(TaskKey task, long all) throws IOException {
+  private boolean store(TaskKey task, long all) throws IOException {
     LogReader reader = new LogReader(logs, task);
     List<LogChunk> chunks = reader.next();
     if (chunks.isEmpty() && all == 0) {
-      return;
+      return true;
     }
     long bytes = 0;
-    int gaps = 0;
+    Map<Long, Long> gaps = new LinkedHashMap<>();
     StorageOutput file = files.write(JobPaths.log(task));
     try {
       for (; !chunks.isEmpty(); chunks = reader.next()) {
         for (LogChunk chunk : chunks) {
-          if (chunk.getDroppedBytes() > 0) {
-            logs.putGap(task, gaps++, bytes, chunk.getDroppedBytes());
-          }
+          gaps.merge(bytes, chunk.getDroppedBytes(), Long::sum);
           chunk.getData().writeTo(file);
           bytes += chunk.getData().size();
         }
       }
-      Optional<LogChunk> end = reader.missingEnd(all);
-      if (end.isPresent()) {
-        logs.putGap(task, gaps, bytes, end.get().getDroppedBytes());
+      gaps.merge(
+          bytes, reader.missingEnd(all).map(LogChunk::getDroppedBytes).orElse(0L), Long::sum);
+      gaps.values().removeIf(dropped -> dropped == 0);
+      if (!gaps.isEmpty() && jobs.row(task.getJobId()).isEmpty()) {
+        return false;
+      }
+      int number = 0;
+      for (Map.Entry<Long, Long> gap : gaps.entrySet()) {
+        logs.putGap(task, number++, gap.getKey(), gap.getValue());
       }
       file.close();
+      return true;
     } finally {
       // This does nothing after close().
       file.abandon();
