@@ -1,8 +1,7 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.v1.JobSpec;
 import java.util.List;
@@ -117,7 +116,7 @@ final class JobTaskRules {
 
   private static void require(boolean holds, String format, Object... arguments) {
     if (!holds) {
-      throw TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, format, arguments);
+      throw invalidRequest(format, arguments);
     }
   }
 }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.job;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -66,9 +66,7 @@ public final class TaskProfiles {
   public static TaskProfile send(Ignite ignite, Job job, ProfileTaskRequest request) {
     double seconds = request.getSeconds();
     if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "The profile was not requested: %s seconds are out of range. A profile has %s to %.0f"
+      throw invalidRequest("The profile was not requested: %s seconds are out of range. A profile has %s to %.0f"
               + " seconds. Give a number of this range.",
           seconds,
           MIN_SECONDS,
@@ -109,9 +107,7 @@ public final class TaskProfiles {
         .findFirst()
         .orElseThrow(
             () ->
-                TensorFlowIgniteException.of(
-                    ERROR_CODE_INVALID_REQUEST,
-                    "The profile was not requested: job %s is %s, and its task %s %d does not run."
+                invalidRequest("The profile was not requested: job %s is %s, and its task %s %d does not run."
                         + " Only a task that runs has a profile%s. See: tensorflow-ignite describe"
                         + " %1$s",
                     job.getId(),

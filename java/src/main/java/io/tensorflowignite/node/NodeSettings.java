@@ -1,5 +1,6 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.settings.TaskSettings.MAX_WARM_PROCESSES;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
@@ -124,12 +125,10 @@ final class NodeSettings {
         return OptionalInt.of(parsed);
       }
     }
-    throw new TensorFlowIgniteException(
-        ERROR_CODE_INVALID_REQUEST,
-        String.format(
+    throw invalidRequest(
             "tensorflow.ignite.%s is '%s'. It is the number %s to %d. Set the system property, or"
                 + " the environment variable %s, of this node to a number in this range.",
-            name, number, meaning, most, variable(name)));
+            name, number, meaning, most, variable(name));
   }
 
   static PemFiles pemFiles() {
@@ -222,13 +221,11 @@ final class NodeSettings {
       int first = matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
       int last = first < 0 || matcher.group(2) == null ? first : Integer.parseInt(matcher.group(2));
       if (first < 0 || last < first || last > MAX_PORT) {
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INVALID_REQUEST,
-            String.format(
+        throw invalidRequest(
                 "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
                     + " 0..65535, 0 for any free port%s. Set the system property, or the"
                     + " environment variable %s, of this node to a port or a range.",
-                name, ports, needed ? "" : ", or none", variable(name)));
+                name, ports, needed ? "" : ", or none", variable(name));
       }
       return new Ports(first, last);
     }

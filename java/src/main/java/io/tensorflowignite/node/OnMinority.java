@@ -1,6 +1,6 @@
 package io.tensorflowignite.node;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.lease.Minority;
@@ -37,14 +37,10 @@ final class OnMinority {
   }
 
   private static TensorFlowIgniteException invalid(String name, String value, String rule) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "tensorflow.ignite.%s is '%s'. It is %s. Set the system property, or the environment"
             + " variable %s, of this node to one of these values.",
-        name,
-        value,
-        rule,
-        NodeSettings.variable(name));
+        name, value, rule, NodeSettings.variable(name));
   }
 
   /**

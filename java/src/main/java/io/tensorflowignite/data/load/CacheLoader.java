@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -93,8 +93,7 @@ public final class CacheLoader {
 
   private static void requireSeal(LoadTarget target, long rows, OptionalLong seal) {
     if (seal.isEmpty() || seal.getAsLong() != rows) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the rows for cache %s ended after %d, %s; a load writes all its rows or fails; load"
               + " again",
           target.cache(),

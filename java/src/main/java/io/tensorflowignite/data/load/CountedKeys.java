@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.load;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.LoadTable;
@@ -32,7 +32,7 @@ final class CountedKeys implements AutoCloseable {
     }
     LoadTable loads = new LoadTable(ignite);
     if (!loads.begin(plan.cache(), UUID.randomUUID())) {
-      throw clash(
+      throw limitExceeded(
           "another load adds rows without a key column to cache %s at the same time; both would"
               + " count the same keys; load again when the other has ended, or name a column with"
               + " keys (key=)",
@@ -52,16 +52,12 @@ final class CountedKeys implements AutoCloseable {
   void requireNew(LoadTarget target) {
     long first = plan.command().getFirstKey();
     if (loads != null && !target.isNew() && ignite.cache(plan.cache()).containsKey(first)) {
-      throw clash(
+      throw limitExceeded(
           "cache %s has a row with key %d, from which the load would count its keys: another load"
               + " has added rows meanwhile; a load overwrites no row without a key column; load"
               + " again",
           plan.cache(), first);
     }
-  }
-
-  private static TensorFlowIgniteException clash(String text, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_LIMIT_EXCEEDED, text, values);
   }
 
   @Override

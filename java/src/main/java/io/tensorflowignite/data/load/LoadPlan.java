@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -71,7 +71,7 @@ final class LoadPlan {
       key.fields().forEach(field -> requireName(cache(), field.getName(), names));
     }
     if (fields.isEmpty()) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have no column besides their key; a row needs at least one other"
               + " column; add a column",
           cache());
@@ -87,7 +87,7 @@ final class LoadPlan {
     String key = command.getKeyColumn();
     String affinity = command.getAffinityColumn();
     if (!affinity.isEmpty() && (key.isEmpty() || key.equals(affinity))) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have affinity column %s and key column \"%s\"; with an affinity"
               + " column, a key consists of both columns and must be unique; set key to a column"
               + " that is not the affinity column",
@@ -173,7 +173,7 @@ final class LoadPlan {
             || command.getPartitions() != 0
             || command.getReplicated()
             || command.getLike().equals(command.getCache()))) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot be loaded like cache %s: its keys come in the column %s, and the other"
               + " cache determines affinity, backups, partitions and mode; set key_column to %3$s,"
               + " the others not, and like to another cache",
@@ -181,7 +181,7 @@ final class LoadPlan {
     }
     if (command.getCache().startsWith(SystemCache.PREFIX)
         || command.getCache().startsWith(SystemCache.IGNITE_PREFIX)) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot be loaded; names that begin with %s or %s are reserved for system"
               + " caches; choose another name",
           command.getCache(), SystemCache.PREFIX, SystemCache.IGNITE_PREFIX);
@@ -192,7 +192,7 @@ final class LoadPlan {
         || cache.indexOf('/') >= 0
         || cache.indexOf('\\') >= 0
         || cache.indexOf('"') >= 0) {
-      throw invalid(
+      throw invalidRequest(
           "'%s' cannot be the name of a loaded cache; the name becomes a schema of SQL, and with"
               + " persistence a directory: at most %d bytes, without slashes, double quotes and"
               + " control characters; choose another name",
@@ -201,7 +201,7 @@ final class LoadPlan {
     if (command.getBackups() < 0
         || command.getPartitions() < 0
         || command.getPartitions() > MAX_PARTITIONS) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot have %d backups and %d partitions; backups must be 0 or more, partitions"
               + " 0 (Ignite's default) to %d; choose values in these ranges",
           command.getCache(), command.getBackups(), command.getPartitions(), MAX_PARTITIONS);
@@ -213,14 +213,14 @@ final class LoadPlan {
    */
   private static void requireName(String cache, String name, Map<String, String> others) {
     if (name.isEmpty() || name.equalsIgnoreCase(CacheSchema.KEY) || name.equalsIgnoreCase("_val")) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have a column named \"%s\"; a column needs a name, and _key and"
               + " _val are reserved by Ignite, in upper case too; rename the column",
           cache, name);
     }
     String other = others.put(name.toLowerCase(Locale.ROOT), name);
     if (other != null) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have two columns %s and %s; names of fields in Ignite are"
               + " case-insensitive; rename one of the two",
           cache, other, name);
@@ -237,9 +237,5 @@ final class LoadPlan {
         cache(),
         field.getName(),
         field);
-  }
-
-  private static TensorFlowIgniteException invalid(String text, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, text, values);
   }
 }

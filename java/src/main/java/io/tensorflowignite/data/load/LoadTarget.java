@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EXISTS;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -109,10 +109,8 @@ final class LoadTarget {
   /** Refuses system caches. Prefixes do not identify them: users configure the storage's names. */
   private static void requireUserCache(Ignite ignite, String cache) {
     if (!SystemCache.userCaches(ignite).contains(cache)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "cache %s cannot be loaded; it is a system cache; choose another name",
-          cache);
+      throw invalidRequest(
+          "cache %s cannot be loaded; it is a system cache; choose another name", cache);
     }
   }
 

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
@@ -198,9 +198,7 @@ final class RowWriter {
         Uninterruptibles.sleepUninterruptibly(WAIT_MILLIS, TimeUnit.MILLISECONDS);
       }
     }
-    throw TensorFlowIgniteException.of(
-        ERROR_CODE_LIMIT_EXCEEDED,
-        "rows of cache %s were not written within %d s: rows of other loads are on their way and"
+    throw limitExceeded("rows of cache %s were not written within %d s: rows of other loads are on their way and"
             + " need the memory that is free; load again when these have ended",
         target.cache(),
         MAX_WAIT_SECONDS);

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.schema;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
@@ -73,11 +73,7 @@ public final class CacheSchema {
     Set<String> distinct = new HashSet<>();
     for (String name : names.isEmpty() ? columns.keySet() : names) {
       if (!distinct.add(name)) {
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INVALID_REQUEST,
-            "column "
-                + name
-                + " is requested twice; a request names a column once; remove one of the two");
+        throw invalidRequest("column %s is requested twice; a request names a column once; remove one of the two", name);
       }
       selected.add(find(name));
     }

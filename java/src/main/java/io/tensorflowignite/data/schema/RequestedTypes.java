@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.schema;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import com.google.protobuf.ByteString;
@@ -45,8 +45,7 @@ public final class RequestedTypes {
     try {
       return new RequestedTypes(Schema.deserializeMessage(message.asReadOnlyByteBuffer()));
     } catch (RuntimeException malformed) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the schema of the command cannot be read (%s); it must be an Arrow schema as an IPC"
               + " message; send the result of pyarrow's Schema.serialize()",
           malformed);

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.sql;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -298,9 +298,7 @@ public final class SqlSource {
           "parameters but neither where nor sql; parameters replace question marks; give where";
     }
     if (problem != null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "the command for cache " + command.getCache() + " has " + problem);
+      throw invalidRequest("the command for cache %s has %s", command.getCache(), problem);
     }
   }
 

@@ -1,5 +1,7 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+
 import io.tensorflowignite.storage.cache.MetadataRecords;
 import io.tensorflowignite.storage.pending.PendingTable;
 
@@ -23,7 +25,7 @@ final class RenameOperation {
     }
     if (ResolvedPath.isDirectory(source.entry)
         && target.through.contains(source.entry.getDirectoryId())) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "'%s' cannot become '%s', which is inside it. A directory cannot contain itself. Choose"
               + " another target.",
           from, to);
