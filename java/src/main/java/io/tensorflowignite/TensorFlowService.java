@@ -256,14 +256,14 @@ public final class TensorFlowService
   /** The properties as settings of the service's parts. */
   public ClusterSettings settings() {
     return new ClusterSettings(
-        timeouts.start(),
-        timeouts.firstStep(),
-        timeouts.stall(),
-        timeouts.stopGrace(),
-        timeouts.lease(),
-        timeouts.waiting(),
-        timeouts.quiet(),
-        timeouts.healthy(),
+        timeouts.start,
+        timeouts.firstStep,
+        timeouts.stall,
+        timeouts.stopGrace,
+        timeouts.lease,
+        timeouts.waiting,
+        timeouts.quiet,
+        timeouts.healthy,
         jobs.logBytes(),
         jobs.codeBytes(),
         jobs.retention(),
