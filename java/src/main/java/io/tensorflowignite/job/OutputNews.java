@@ -1,6 +1,6 @@
 package io.tensorflowignite.job;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.IdleThreads;
 import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.StoredOutput;
@@ -49,10 +49,7 @@ public final class OutputNews implements AutoCloseable {
 
   private final ScheduledExecutorService sender =
       Executors.newSingleThreadScheduledExecutor(
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-output-news")
-              .setDaemon(true)
-              .build());
+          IdleThreads.daemons("tensorflow-ignite-output-news"));
   private final IgniteBiPredicate<UUID, Object> followListener;
   private final IgniteBiPredicate<UUID, Object> storedListener;
 

@@ -4,8 +4,8 @@ import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
@@ -41,8 +41,7 @@ final class RowWriter {
   private static final long WAIT_MILLIS = 20;
   private static final long MAX_WAIT_SECONDS = 30;
 
-  private static final ThreadFactory THREADS =
-      new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-load-%d").setDaemon(true).build();
+  private static final ThreadFactory THREADS = IdleThreads.daemons("tensorflow-ignite-load-%d");
 
   private final Ignite ignite;
   private final LoadPlan plan;
@@ -198,10 +197,10 @@ final class RowWriter {
         Uninterruptibles.sleepUninterruptibly(WAIT_MILLIS, TimeUnit.MILLISECONDS);
       }
     }
-    throw limitExceeded("rows of cache %s were not written within %d s: rows of other loads are on their way and"
+    throw limitExceeded(
+        "rows of cache %s were not written within %d s: rows of other loads are on their way and"
             + " need the memory that is free; load again when these have ended",
-        target.cache(),
-        MAX_WAIT_SECONDS);
+        target.cache(), MAX_WAIT_SECONDS);
   }
 
   /** Stores the rows that have been sent; returns whether there were any. */
