@@ -39,11 +39,6 @@ final class RowChunk {
     return keys.size();
   }
 
-  /** The bytes that one copy of the rows takes in a data region. */
-  long bytes() {
-    return bytes;
-  }
-
   /** The same for each partition. */
   Map<Integer, Long> partitions() {
     return partitions;

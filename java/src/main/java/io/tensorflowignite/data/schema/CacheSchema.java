@@ -48,10 +48,6 @@ public final class CacheSchema {
     this.key = key;
   }
 
-  public String cache() {
-    return cache;
-  }
-
   public boolean stored() {
     return stored;
   }
@@ -73,7 +69,9 @@ public final class CacheSchema {
     Set<String> distinct = new HashSet<>();
     for (String name : names.isEmpty() ? columns.keySet() : names) {
       if (!distinct.add(name)) {
-        throw invalidRequest("column %s is requested twice; a request names a column once; remove one of the two", name);
+        throw invalidRequest(
+            "column %s is requested twice; a request names a column once; remove one of the two",
+            name);
       }
       selected.add(find(name));
     }
