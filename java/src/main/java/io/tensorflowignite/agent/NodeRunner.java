@@ -107,8 +107,8 @@ public final class NodeRunner implements AutoCloseable {
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
-  private final ReportSender.Receipts receipts;
-  private final TaskProfiles.Listener profiles;
+  private final Runnable endReceipts;
+  private final Runnable endProfiles;
   private volatile boolean leaving;
   private volatile long activeGraceNanos;
   private volatile boolean closed;
@@ -152,8 +152,8 @@ public final class NodeRunner implements AutoCloseable {
         new OutputStore(
             new LogTable(ignite), log, settings.logLimitBytes, this::nodes, news::stored);
     this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
-    this.receipts = sender.listen();
-    this.profiles = TaskProfiles.listen(ignite, request -> wakeFor(() -> profile(request)));
+    this.endReceipts = sender.listen();
+    this.endProfiles = TaskProfiles.listen(ignite, request -> wakeFor(() -> profile(request)));
   }
 
   public void start() {
@@ -277,8 +277,8 @@ public final class NodeRunner implements AutoCloseable {
     wake();
     thread.interrupt();
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
-    receipts.close();
-    profiles.close();
+    endReceipts.run();
+    endProfiles.run();
     archives.clear();
   }
 

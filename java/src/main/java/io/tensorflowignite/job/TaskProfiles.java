@@ -3,7 +3,6 @@ package io.tensorflowignite.job;
 import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.JobPaths;
@@ -18,7 +17,6 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
  * Requests for profiles of tasks, as messages to the nodes of the tasks. A message may be lost: the
@@ -31,30 +29,15 @@ public final class TaskProfiles {
 
   private TaskProfiles() {}
 
-  /** Ends the listening of a node. */
-  public interface Listener extends AutoCloseable {
-    @Override
-    void close();
-  }
-
   /**
    * Begins to listen to requests for tasks of this node.
    *
    * @param onRequest is called on a thread of Ignite, and returns at once
+   * @return ends this
    */
-  public static Listener listen(Ignite ignite, Consumer<TaskProfile> onRequest) {
-    IgniteBiPredicate<UUID, Object> listener =
-        (node, message) -> {
-          try {
-            onRequest.accept(TaskProfile.parseFrom((byte[]) message));
-          } catch (InvalidProtocolBufferException | ClassCastException e) {
-            // Nodes of this version send only valid messages.
-            return true;
-          }
-          return true;
-        };
-    ignite.message().localListen(TOPIC, listener);
-    return () -> ignite.message().stopLocalListen(TOPIC, listener);
+  public static Runnable listen(Ignite ignite, Consumer<TaskProfile> onRequest) {
+    return NodeMessages.listen(
+        ignite, TOPIC, TaskProfile.parser(), (node, request) -> onRequest.accept(request));
   }
 
   /**
