@@ -378,10 +378,7 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     try {
-      List<TaskKey> keys =
-          tasks.stream()
-              .map(task -> LocalAttempt.key(local.jobId, local.number, task))
-              .collect(Collectors.toList());
+      List<TaskKey> keys = tasks.stream().map(local::key).collect(Collectors.toList());
       List<Integer> ports = agent.reservePorts(keys);
       for (int i = 0; i < tasks.size(); i++) {
         Task task = tasks.get(i);
@@ -416,7 +413,7 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
-    TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
+    TaskKey key = local.key(task);
     AgentConnection agent = supervisor.agent().orElse(null);
     if (!local.hasTask(key)) {
       if (!local.replace(task)) {

@@ -1,6 +1,6 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+import static io.tensorflowignite.api.OptionRules.require;
 
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.v1.JobSpec;
@@ -112,11 +112,5 @@ final class JobTaskRules {
         !name.equals("CUDA_VISIBLE_DEVICES"),
         "environment.variables has CUDA_VISIBLE_DEVICES. The agent of a node sets it, so that no"
             + " two tasks get the same GPU. Set workers.gpus in its place.");
-  }
-
-  private static void require(boolean holds, String format, Object... arguments) {
-    if (!holds) {
-      throw invalidRequest(format, arguments);
-    }
   }
 }

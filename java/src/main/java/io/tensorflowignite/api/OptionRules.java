@@ -98,7 +98,7 @@ final class OptionRules {
         : String.valueOf(value);
   }
 
-  private static void require(boolean holds, String format, Object... arguments) {
+  static void require(boolean holds, String format, Object... arguments) {
     if (!holds) {
       throw invalidRequest(format, arguments);
     }

@@ -6,11 +6,11 @@ import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ProfileTaskRequest;
 import io.tensorflowignite.v1.Task;
-import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskProfile;
 import java.util.List;
 import java.util.UUID;
@@ -49,11 +49,10 @@ public final class TaskProfiles {
   public static TaskProfile send(Ignite ignite, Job job, ProfileTaskRequest request) {
     double seconds = request.getSeconds();
     if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) {
-      throw invalidRequest("The profile was not requested: %s seconds are out of range. A profile has %s to %.0f"
+      throw invalidRequest(
+          "The profile was not requested: %s seconds are out of range. A profile has %s to %.0f"
               + " seconds. Give a number of this range.",
-          seconds,
-          MIN_SECONDS,
-          MAX_SECONDS);
+          seconds, MIN_SECONDS, MAX_SECONDS);
     }
     Attempt attempt =
         job.getAttemptsCount() == 0
@@ -63,13 +62,7 @@ public final class TaskProfiles {
     String id = UUID.randomUUID().toString().substring(0, 8);
     TaskProfile profile =
         TaskProfile.newBuilder()
-            .setKey(
-                TaskKey.newBuilder()
-                    .setJobId(job.getId())
-                    .setAttempt(attempt.getNumber())
-                    .setRole(task.getRole())
-                    .setIndex(task.getIndex())
-                    .setIncarnation(task.getIncarnation()))
+            .setKey(LogTable.key(job.getId(), attempt.getNumber(), task))
             .setProfileId(id)
             .setSeconds(seconds)
             .setDirectory(JobPaths.profile(job.getId(), id))
@@ -90,7 +83,8 @@ public final class TaskProfiles {
         .findFirst()
         .orElseThrow(
             () ->
-                invalidRequest("The profile was not requested: job %s is %s, and its task %s %d does not run."
+                invalidRequest(
+                    "The profile was not requested: job %s is %s, and its task %s %d does not run."
                         + " Only a task that runs has a profile%s. See: tensorflow-ignite describe"
                         + " %1$s",
                     job.getId(),

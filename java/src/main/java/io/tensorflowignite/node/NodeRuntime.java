@@ -295,7 +295,7 @@ public final class NodeRuntime implements AutoCloseable {
     inactive.close();
     local = NodeSettings.of(ignite);
     SocketBuffers.check(ignite, log);
-    NodeTls tls = opened(tls());
+    NodeTls tls = opened(local.tls(ignite, settings.tls, loops, log));
     nodes = opened(NodeTable.copied(ignite));
     departures = Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
@@ -562,18 +562,6 @@ public final class NodeRuntime implements AutoCloseable {
     String address = HostAndPort.fromParts(host, http.port()).toString();
     log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");
     return address;
-  }
-
-  private NodeTls tls() {
-    return NodeTls.of(
-        settings.tls,
-        local.tls,
-        ignite.configuration().getSslContextFactory(),
-        local.work.resolve("authorities.pem"),
-        NodeTls.POLL_INTERVAL,
-        MessageText.shortId(nodeId),
-        loops,
-        log);
   }
 
   /** Whether some connections of this cluster are encrypted, to clients or between nodes. */

@@ -80,9 +80,7 @@ public final class Guard {
 
   /** The jobs that the caller may watch. */
   public List<Job> watchable(Collection<Job> jobs) {
-    List<Job> shown = jobs.stream().filter(this::mayWatch).collect(Collectors.toList());
-    caller().markAuthorized();
-    return shown;
+    return permitted(jobs, this::mayWatch);
   }
 
   public boolean mayStop(Job job) {
@@ -129,12 +127,7 @@ public final class Guard {
   /** The caches that the caller may read. */
   public List<String> readable(Collection<String> caches) {
     Caller caller = caller();
-    List<String> shown =
-        caches.stream()
-            .filter(cache -> may(caller, Permission.READ, cache, CACHE_READ, cache))
-            .collect(Collectors.toList());
-    caller.markAuthorized();
-    return shown;
+    return permitted(caches, cache -> may(caller, Permission.READ, cache, CACHE_READ, cache));
   }
 
   /**
@@ -252,12 +245,14 @@ public final class Guard {
   /** The models that the caller may call. */
   public List<String> callable(Collection<String> models) {
     Caller caller = caller();
-    List<String> shown =
-        models.stream()
-            .filter(model -> may(caller, Permission.PREDICT, model, SERVICE_INVOKE, SERVICE))
-            .collect(Collectors.toList());
-    caller.markAuthorized();
-    return shown;
+    return permitted(
+        models, model -> may(caller, Permission.PREDICT, model, SERVICE_INVOKE, SERVICE));
+  }
+
+  private <T> List<T> permitted(Collection<T> all, Predicate<T> may) {
+    List<T> permitted = all.stream().filter(may).collect(Collectors.toList());
+    caller().markAuthorized();
+    return permitted;
   }
 
   private void requireUsers(String cache) {

@@ -47,7 +47,7 @@ public final class JobIndex implements AutoCloseable {
 
   /** One of {@link #current}. */
   public Optional<Job> current(String id) {
-    return Optional.ofNullable(rows.get(id)).map(JobRow::job);
+    return rows.get(id).map(JobRow::job);
   }
 
   /** The summaries of jobs that are over, in no order. */
