@@ -42,13 +42,13 @@ public final class Batch implements AutoCloseable {
   }
 
   private static void addBuffers(ColumnData column, List<ArrowBuf> buffers) {
-    buffers.addAll(column.buffers());
-    column.children().forEach(child -> addBuffers(child, buffers));
+    buffers.addAll(column.buffers);
+    column.children.forEach(child -> addBuffers(child, buffers));
   }
 
   private static void addNodes(ColumnData column, BatchLayout.Builder layout) {
-    layout.addNodes(BatchNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
-    column.children().forEach(child -> addNodes(child, layout));
+    layout.addNodes(BatchNode.newBuilder().setLength(column.count).setNulls(column.nulls));
+    column.children.forEach(child -> addNodes(child, layout));
   }
 
   @Override
@@ -61,33 +61,19 @@ public final class Batch implements AutoCloseable {
    * is null), and its children. Owns the buffers.
    */
   public static final class ColumnData {
-    private final int count;
-    private final int nulls;
-    private final List<ArrowBuf> buffers;
-    private final List<ColumnData> children;
+    public final int count;
+
+    /** Number of the values that are null. */
+    public final int nulls;
+
+    public final List<ArrowBuf> buffers;
+    public final List<ColumnData> children;
 
     public ColumnData(int count, int nulls, List<ArrowBuf> buffers, List<ColumnData> children) {
       this.count = count;
       this.nulls = nulls;
       this.buffers = buffers;
       this.children = children;
-    }
-
-    public int count() {
-      return count;
-    }
-
-    /** Number of the values that are null. */
-    public int nulls() {
-      return nulls;
-    }
-
-    public List<ArrowBuf> buffers() {
-      return buffers;
-    }
-
-    public List<ColumnData> children() {
-      return children;
     }
 
     public void release() {

@@ -27,7 +27,7 @@ final class CountedKeys implements AutoCloseable {
    * @throws TensorFlowIgniteException LIMIT_EXCEEDED: another load counts keys of the cache.
    */
   static CountedKeys of(Ignite ignite, LoadPlan plan) {
-    if (!plan.key().isCounted() || plan.command().getOnlyCheck() || willBeRefused(ignite, plan)) {
+    if (!plan.key.isCounted() || plan.command.getOnlyCheck() || willBeRefused(ignite, plan)) {
       return new CountedKeys(ignite, plan, null);
     }
     LoadTable loads = new LoadTable(ignite);
@@ -42,7 +42,7 @@ final class CountedKeys implements AutoCloseable {
   }
 
   private static boolean willBeRefused(Ignite ignite, LoadPlan plan) {
-    ExistingCache existing = plan.command().getExisting();
+    ExistingCache existing = plan.command.getExisting();
     return existing != ExistingCache.EXISTING_CACHE_APPEND
         && existing != ExistingCache.EXISTING_CACHE_REPLACE
         && ignite.cacheNames().contains(plan.cache());
@@ -50,8 +50,8 @@ final class CountedKeys implements AutoCloseable {
 
   /** Requires that no load has added rows since the first key was determined. */
   void requireNew(LoadTarget target) {
-    long first = plan.command().getFirstKey();
-    if (loads != null && !target.isNew() && ignite.cache(plan.cache()).containsKey(first)) {
+    long first = plan.command.getFirstKey();
+    if (loads != null && !target.isNew && ignite.cache(plan.cache()).containsKey(first)) {
       throw limitExceeded(
           "cache %s has a row with key %d, from which the load would count its keys: another load"
               + " has added rows meanwhile; a load overwrites no row without a key column; load"

@@ -48,9 +48,12 @@ final class LoadPlan {
           Timestamp.class,
           Time.class);
 
-  private final LoadCommand command;
-  private final List<Field> fields;
-  private final LoadKey key;
+  final LoadCommand command;
+
+  /** The columns that become fields of the values. */
+  final List<Field> fields;
+
+  final LoadKey key;
 
   LoadPlan(LoadCommand command, Schema schema) {
     requireCommand(command);
@@ -124,17 +127,8 @@ final class LoadPlan {
     return field;
   }
 
-  LoadCommand command() {
-    return command;
-  }
-
   String cache() {
     return command.getCache();
-  }
-
-  /** The columns that become fields of the values. */
-  List<Field> fields() {
-    return fields;
   }
 
   /** All columns, key columns first. */
@@ -142,10 +136,6 @@ final class LoadPlan {
     List<Field> columns = new ArrayList<>(key.fields());
     columns.addAll(fields);
     return columns;
-  }
-
-  LoadKey key() {
-    return key;
   }
 
   /** The schema that is stored for the cache, so that its rows are read with the loaded types. */

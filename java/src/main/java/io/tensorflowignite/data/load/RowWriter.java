@@ -61,12 +61,12 @@ final class RowWriter {
     this.plan = plan;
     this.target = target;
     chunks = chunks();
-    spread = new CacheSpread(ignite, target.cache());
+    spread = new CacheSpread(ignite, target.cache);
   }
 
   @SuppressWarnings("unchecked")
   private ChunkWriter chunks() {
-    IgniteCache<Object, Object> cache = ignite.cache(target.cache()).withKeepBinary();
+    IgniteCache<Object, Object> cache = ignite.cache(target.cache).withKeepBinary();
     boolean isAtomic =
         cache.getConfiguration(CacheConfiguration.class).getAtomicityMode()
             == CacheAtomicityMode.ATOMIC;
@@ -106,7 +106,7 @@ final class RowWriter {
       throw error;
     }
     rows += count;
-    if (!target.isNew()) {
+    if (!target.isNew) {
       // The same key may occur in the next batch: its later row is the one that stays.
       chunks.flush();
     }
@@ -148,7 +148,7 @@ final class RowWriter {
             "row %d for cache %s: column %s%s %s; every value must fit its column's type, and a key"
                 + " has no null; change the row, or leave the column out",
             rows + row,
-            target.cache(),
+            target.cache,
             objects.column(),
             mismatch.path(),
             mismatch.getMessage());
@@ -184,7 +184,7 @@ final class RowWriter {
     while (System.nanoTime() - deadline < 0) {
       Optional<Reservation> memory = Optional.empty();
       try {
-        memory = spread.reserve(chunk.partitions(), "rows of cache " + target.cache());
+        memory = spread.reserve(chunk.partitions(), "rows of cache " + target.cache);
       } catch (TensorFlowIgniteException full) {
         if (!storeSent()) {
           throw full;
@@ -200,7 +200,7 @@ final class RowWriter {
     throw limitExceeded(
         "rows of cache %s were not written within %d s: rows of other loads are on their way and"
             + " need the memory that is free; load again when these have ended",
-        target.cache(), MAX_WAIT_SECONDS);
+        target.cache, MAX_WAIT_SECONDS);
   }
 
   /** Stores the rows that have been sent; returns whether there were any. */
@@ -239,7 +239,7 @@ final class RowWriter {
         String.format(
             "rows could not be written into cache %s: %s; a load writes all its rows or fails; see"
                 + " the nodes' logs, and load again",
-            target.cache(), error),
+            target.cache, error),
         error);
   }
 }
