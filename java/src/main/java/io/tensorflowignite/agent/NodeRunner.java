@@ -445,7 +445,7 @@ public final class NodeRunner implements AutoCloseable {
               .putAllEnv(tlsEnvironment.get())
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
-                      .setToken(local.token(key).text()));
+                      .setToken(local.token(key).text));
       addTimeouts(request, spec);
       settings.tasks.addTo(request, taskNice);
       agent.startTask(request.build());

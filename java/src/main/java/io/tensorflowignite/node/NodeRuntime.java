@@ -50,7 +50,6 @@ import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.lease.Departures;
-import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.metrics.IgniteExport;
 import io.tensorflowignite.metrics.NodeMetrics;
@@ -416,7 +415,7 @@ public final class NodeRuntime implements AutoCloseable {
                 List.of(
                     new PeerCertificates(),
                     authentication,
-                    new WarningInterceptor(() -> departures.minority().map(Minority::text))),
+                    new WarningInterceptor(() -> departures.minority().map(now -> now.text))),
                 services));
     String address = HostAndPort.fromParts(host, server.port()).toString();
     String httpAddress =

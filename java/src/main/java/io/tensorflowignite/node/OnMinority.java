@@ -52,13 +52,11 @@ final class OnMinority {
     return minority
         .filter(
             now ->
-                stopAfter
-                    .map(after -> now.lasting().compareTo(lease.plus(after)) >= 0)
-                    .orElse(false))
+                stopAfter.map(after -> now.lasting.compareTo(lease.plus(after)) >= 0).orElse(false))
         .map(
             now ->
                 String.format(
                     "%s (%d s in the minority, tensorflow.ignite.%s=%s)",
-                    now.text(), now.lasting().toSeconds(), NAME, STOP_NODE));
+                    now.text, now.lasting.toSeconds(), NAME, STOP_NODE));
   }
 }

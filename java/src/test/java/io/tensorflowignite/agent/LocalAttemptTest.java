@@ -29,7 +29,7 @@ public class LocalAttemptTest {
   @Test
   public void aTaskHasATokenAndItsNodeReportsTheDigestInEveryStatus() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    String token = attempt.token(key).text();
+    String token = attempt.token(key).text;
     assertTrue(token, token.startsWith("task.3f2a1b00.2.worker.1.0."));
     assertReported(token);
     attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).build());
@@ -47,10 +47,10 @@ public class LocalAttemptTest {
   @Test
   public void replacedTaskHasItsOwnToken() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    String before = attempt.token(key).text();
+    String before = attempt.token(key).text;
     Task next = worker.toBuilder().setIncarnation(1).build();
     assertTrue(attempt.replace(next));
-    String token = attempt.token(LogTable.key("3f2a1b00", 2, next)).text();
+    String token = attempt.token(LogTable.key("3f2a1b00", 2, next)).text;
     assertNotEquals(before, token);
     assertReported(token);
   }

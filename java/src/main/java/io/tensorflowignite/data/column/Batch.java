@@ -8,21 +8,14 @@ import org.apache.arrow.memory.ArrowBuf;
 
 /** Rows laid out as Arrow columns. Owns its memory until it is closed. */
 public final class Batch implements AutoCloseable {
-  private final int rows;
-  private final List<ColumnData> columns;
+  public final int rows;
+
+  /** In the order of the schema. */
+  public final List<ColumnData> columns;
 
   public Batch(int rows, List<ColumnData> columns) {
     this.rows = rows;
     this.columns = columns;
-  }
-
-  public int rows() {
-    return rows;
-  }
-
-  /** In the order of the schema. */
-  public List<ColumnData> columns() {
-    return columns;
   }
 
   /**

@@ -123,7 +123,7 @@ final class CoLocation {
     BinaryObjectBuilder built = ignite.binary().builder(sample.type().typeName());
     for (Field field : fields) {
       Object value = sample.field(field.getName());
-      if (value == null || value.getClass() != StoredTypes.require(field).storage()) {
+      if (value == null || value.getClass() != StoredTypes.require(field).storage) {
         return false;
       }
       built.setField(field.getName(), value);

@@ -44,6 +44,6 @@ final class LoadKey {
 
   /** Class of a key in Ignite; if keys are objects, of their first field. */
   Class<?> storage() {
-    return isCounted() ? Long.class : StoredTypes.require(fields().get(0)).storage();
+    return isCounted() ? Long.class : StoredTypes.require(fields().get(0)).storage;
   }
 }

@@ -120,7 +120,7 @@ final class LoadPlan {
     boolean isStruct = field.getType() instanceof ArrowType.Struct && isKeyOfCache(name);
     for (Field part : isStruct ? field.getChildren() : List.of(field)) {
       Optional<ColumnType> type = StoredTypes.of(part);
-      if (type.isEmpty() || !KEYS.contains(type.get().storage())) {
+      if (type.isEmpty() || !KEYS.contains(type.get().storage)) {
         throw unsupported(field);
       }
     }

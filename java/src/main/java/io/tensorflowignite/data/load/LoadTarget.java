@@ -268,15 +268,15 @@ final class LoadTarget {
     plan.fields.forEach(field -> given.add(field.getName()));
     Set<String> mayBeMissing = new HashSet<>();
     if (schema.stored() && stored.isPresent()) {
-      schema.columns().forEach(column -> mayBeMissing.add(column.name()));
+      schema.columns().forEach(column -> mayBeMissing.add(column.name));
       stored.get().getFields().forEach(field -> mayBeMissing.remove(field.getName()));
     }
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
-        .filter(column -> given.contains(column.name()) || !mayBeMissing.contains(column.name()))
+        .filter(column -> given.contains(column.name) || !mayBeMissing.contains(column.name))
         // A load stores the schema of a new cache after it has created the cache. Until then the
         // columns are those of SQL, and the key is one of them.
-        .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
+        .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name)))
         .forEach(column -> ofCache.add(describe(schema, column)));
     // The fields of key objects are columns, too.
     List<String> ofRows =
@@ -284,7 +284,7 @@ final class LoadTarget {
             .stream()
                 .map(field -> describe(schema, field, StoredTypes.require(field)))
                 .collect(Collectors.toList());
-    Class<?> key = plan.key.isObject() ? plan.key.storage() : schema.key().type().storage();
+    Class<?> key = plan.key.isObject() ? plan.key.storage() : schema.key().type.storage;
     if (key != plan.key.storage()
         || ofCache.size() != ofRows.size()
         || !new HashSet<>(ofCache).containsAll(ofRows)) {
@@ -303,8 +303,8 @@ final class LoadTarget {
 
   private static String describe(CacheSchema schema, CacheColumn column) {
     return column.isKnown()
-        ? describe(schema, column.field(), column.type())
-        : column.name() + ": " + column.typeName();
+        ? describe(schema, column.field, column.type)
+        : column.name + ": " + column.typeName;
   }
 
   /**
@@ -312,7 +312,7 @@ final class LoadTarget {
    * schema, if their classes in Ignite are equal.
    */
   private static String describe(CacheSchema schema, Field field, ColumnType type) {
-    return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName());
+    return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName);
   }
 
   private static String arrow(Field field) {
@@ -335,7 +335,7 @@ final class LoadTarget {
         continue;
       }
       String name = isKey ? keyName.get() : field.getName();
-      entity.addQueryField(name, StoredTypes.require(field).storage().getName(), null);
+      entity.addQueryField(name, StoredTypes.require(field).storage.getName(), null);
       if (field.getType() instanceof ArrowType.Decimal) {
         precision.put(name, ((ArrowType.Decimal) field.getType()).getPrecision());
         scale.put(name, ((ArrowType.Decimal) field.getType()).getScale());
@@ -411,7 +411,7 @@ final class LoadTarget {
     }
     for (Field field : fields) {
       String known = type == null ? null : type.fieldTypeName(field.getName());
-      String loaded = StoredTypes.of(field).map(ColumnType::binaryName).orElse(null);
+      String loaded = StoredTypes.of(field).map(stored -> stored.binaryName).orElse(null);
       if (known != null && !known.equals(loaded)
           || !acceptsInside(ignite, typeName + "." + field.getName(), field)) {
         return false;

@@ -150,7 +150,7 @@ final class RowWriter {
             rows + row,
             target.cache,
             objects.column(),
-            mismatch.path(),
+            mismatch.path,
             mismatch.getMessage());
       }
       if (chunk.isFull() || row == to - 1) {
@@ -184,7 +184,7 @@ final class RowWriter {
     while (System.nanoTime() - deadline < 0) {
       Optional<Reservation> memory = Optional.empty();
       try {
-        memory = spread.reserve(chunk.partitions(), "rows of cache " + target.cache);
+        memory = spread.reserve(chunk.partitions, "rows of cache " + target.cache);
       } catch (TensorFlowIgniteException full) {
         if (!storeSent()) {
           throw full;

@@ -42,8 +42,8 @@ public final class CacheSchema {
       boolean stored,
       Supplier<CacheColumn> key) {
     this.cache = cache;
-    columns.forEach(column -> this.columns.put(column.name(), column));
-    onRequest.forEach(column -> this.onRequest.put(column.name(), column));
+    columns.forEach(column -> this.columns.put(column.name, column));
+    onRequest.forEach(column -> this.onRequest.put(column.name, column));
     this.stored = stored;
     this.key = key;
   }
@@ -94,7 +94,7 @@ public final class CacheSchema {
   }
 
   public static Schema arrow(List<CacheColumn> columns) {
-    return new Schema(columns.stream().map(CacheColumn::field).collect(Collectors.toList()));
+    return new Schema(columns.stream().map(column -> column.field).collect(Collectors.toList()));
   }
 
   private CacheColumn find(String name) {

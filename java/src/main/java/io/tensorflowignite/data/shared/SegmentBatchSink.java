@@ -44,11 +44,11 @@ public final class SegmentBatchSink implements BatchSink {
       }
       BatchLayout.Builder layout = sent.layout();
       layOut(sent.buffers()).forEach(layout::addBuffers);
-      int segment = memory.block().id();
+      int segment = memory.block().id;
       memory.next();
       answers.accept(
           ReadIntoMemoryResponse.newBuilder().setBatch(layout).setSegment(segment).build());
-      rows += sent.rows();
+      rows += sent.rows;
       return true;
     }
   }

@@ -112,7 +112,7 @@ public final class SegmentQueue implements AutoCloseable {
 
   /** To be called when the segment's batch has been sent, or will not be sent. */
   void release(MappedSegment segment) {
-    mapped.remove(segment.id());
+    mapped.remove(segment.id);
     segment.close();
   }
 

@@ -116,7 +116,7 @@ public final class SqlSource {
                 sql,
                 parameters);
     select.requireParameters(parameters.length);
-    select.zoned().ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
+    select.zoned.ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
     return Optional.of(new SqlSource(ignite, localNode, cache, select, parameters));
   }
 
@@ -255,23 +255,23 @@ public final class SqlSource {
         "column %s of the SELECT over cache %s is of type %s, whose layout is not known; a column"
             + " of a SELECT is of a type of SQL or a field of the cache; give its type with"
             + " schema=, or remove the column from the SELECT",
-        column.name(),
+        column.name,
         cache.getName(),
-        column.typeName());
+        column.typeName);
   }
 
   private void requireDistinct(List<CacheColumn> columns) {
     Set<String> names = new HashSet<>();
     for (CacheColumn column : columns) {
-      if (!names.add(column.name())) {
-        throw SqlText.twice(select.text(), column.name());
+      if (!names.add(column.name)) {
+        throw SqlText.twice(select.text, column.name);
       }
     }
   }
 
   /** Throws COLUMN_NOT_FOUND for a requested type whose name is no column's. */
   private void requireColumns(List<CacheColumn> columns, List<String> names) {
-    List<String> found = columns.stream().map(CacheColumn::name).collect(Collectors.toList());
+    List<String> found = columns.stream().map(column -> column.name).collect(Collectors.toList());
     for (String name : names) {
       if (!found.contains(name)) {
         throw TensorFlowIgniteException.of(

@@ -140,7 +140,7 @@ public final class ReadPlan {
       problem =
           "without a rule for nulls; a removed row has no values; set nulls to \"default\" or"
               + " \"mask\"";
-    } else if (selected.stream().anyMatch(column -> column.name().equals(DELETED))) {
+    } else if (selected.stream().anyMatch(column -> column.name.equals(DELETED))) {
       problem = "although it has a column " + DELETED + "; choose other columns";
     }
     if (problem != null) {
@@ -256,7 +256,7 @@ public final class ReadPlan {
           .clearColumns()
           .addAllColumns(
               selected.stream()
-                  .map(CacheColumn::name)
+                  .map(column -> column.name)
                   .filter(name -> !name.equals(CacheSchema.KEY))
                   .collect(Collectors.toList()));
     }
