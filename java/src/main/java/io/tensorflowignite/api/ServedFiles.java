@@ -26,7 +26,7 @@ public final class ServedFiles {
 
   /** Requires that a file may be written, removed or replaced, with everything below it. */
   void requireChange(String path) {
-    List<String> parts = FilePath.parse(path).parts();
+    List<String> parts = FilePath.parse(path).parts;
     if (!parts.isEmpty() && !parts.get(0).equals(ModelPaths.ROOT)) {
       return;
     }

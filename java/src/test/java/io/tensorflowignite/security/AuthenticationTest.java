@@ -62,8 +62,8 @@ public class AuthenticationTest {
   @Test
   public void aCertificatesCommonNameIsThePrincipalAndCallsWithoutOneAreRejected() {
     assertNull(call("192.0.2.7", certificate()).closed);
-    assertEquals("cn:alice", caller.principal().name());
-    assertEquals(Principal.Kind.CERTIFICATE, caller.principal().kind());
+    assertEquals("cn:alice", caller.principal.name);
+    assertEquals(Principal.Kind.CERTIFICATE, caller.principal.kind);
     caller = null;
     Call call = call("10.0.0.1", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
@@ -75,7 +75,7 @@ public class AuthenticationTest {
   public void aTaskNeedsNoCertificateOnTheHostsOfTheClusterAndItsTokenIsNotForwarded() {
     headers.put(AUTHORIZATION, "Bearer " + TASK.text);
     assertNull(call("10.0.0.1", null).closed);
-    assertEquals(Principal.Kind.TASK, caller.principal().kind());
+    assertEquals(Principal.Kind.TASK, caller.principal.kind);
     assertFalse(headers.containsKey(AUTHORIZATION));
   }
 

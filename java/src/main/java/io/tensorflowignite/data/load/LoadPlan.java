@@ -69,7 +69,7 @@ final class LoadPlan {
     }
     key = new LoadKey(keyFields(all));
     fields = new ArrayList<>(all.values());
-    fields.removeAll(key.columns());
+    fields.removeAll(key.columns);
     if (key.isStruct()) {
       key.fields().forEach(field -> requireName(cache(), field.getName(), names));
     }

@@ -6,8 +6,10 @@ import io.tensorflowignite.settings.SecuritySettings;
 
 /** Whether callers must authenticate, and the accepted credentials; derived from the settings. */
 public final class AuthenticationPolicy {
-  private final boolean requiresCredentials;
-  private final boolean requiresCertificates;
+  /** Whether callers must have a password or token. */
+  public final boolean requiresCredentials;
+
+  public final boolean requiresCertificates;
 
   private AuthenticationPolicy(boolean requiresCredentials, boolean requiresCertificates) {
     this.requiresCredentials = requiresCredentials;
@@ -66,14 +68,5 @@ public final class AuthenticationPolicy {
   /** Whether callers must authenticate. */
   public boolean requiresAuthentication() {
     return requiresCredentials || requiresCertificates;
-  }
-
-  /** Whether callers must have a password or token. */
-  public boolean requiresCredentials() {
-    return requiresCredentials;
-  }
-
-  public boolean requiresCertificates() {
-    return requiresCertificates;
   }
 }

@@ -14,7 +14,7 @@ public final class FilePath {
   private static final int MAX_PART_BYTES = 255;
 
   private final String text;
-  private final List<String> parts;
+  public final List<String> parts;
 
   private FilePath(String text, List<String> parts) {
     this.text = text;
@@ -52,10 +52,6 @@ public final class FilePath {
 
   public boolean isRoot() {
     return parts.isEmpty();
-  }
-
-  public List<String> parts() {
-    return parts;
   }
 
   /** The last part; empty for the root. */

@@ -20,7 +20,7 @@ final class RenameOperation {
     if (target.entry != null && !overwrite) {
       throw TreeErrors.exists(to.toString());
     }
-    if (from.parts().equals(to.parts())) {
+    if (from.parts.equals(to.parts)) {
       return;
     }
     if (ResolvedPath.isDirectory(source.entry)
