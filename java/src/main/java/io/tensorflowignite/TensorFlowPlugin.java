@@ -77,7 +77,7 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
     if (ignite.configuration().isClientMode()) {
       return false;
     }
-    ServiceConfiguration service = TensorFlowService.configured(ignite);
+    ServiceConfiguration service = TensorFlowService.configured(ignite.configuration());
     return service == null
         || (service.getNodeFilter() == null
             && ((TensorFlowService) service.getService()).settings().sqlFunctions);
@@ -90,7 +90,7 @@ public final class TensorFlowPlugin implements PluginProvider<PluginConfiguratio
       SqlPredictions.createFunctions(ignite);
       return;
     }
-    ServiceConfiguration service = TensorFlowService.configured(ignite);
+    ServiceConfiguration service = TensorFlowService.configured(ignite.configuration());
     if (service == null) {
       return;
     }

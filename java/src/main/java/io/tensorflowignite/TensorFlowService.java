@@ -10,6 +10,7 @@ import java.util.Map;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteLogger;
 import org.apache.ignite.cluster.ClusterNode;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.apache.ignite.resources.IgniteInstanceResource;
 import org.apache.ignite.resources.ServiceContextResource;
@@ -255,13 +256,13 @@ public final class TensorFlowService
 
   /** The node filter of this service, which the services of jobs get too; null: all nodes. */
   private IgnitePredicate<ClusterNode> nodeFilter() {
-    ServiceConfiguration service = configured(ignite);
+    ServiceConfiguration service = configured(ignite.configuration());
     return service == null ? null : service.getNodeFilter();
   }
 
   /** The deployment of this class in the configuration of a node; null: it has none. */
-  static ServiceConfiguration configured(Ignite ignite) {
-    ServiceConfiguration[] services = ignite.configuration().getServiceConfiguration();
+  public static ServiceConfiguration configured(IgniteConfiguration configuration) {
+    ServiceConfiguration[] services = configuration.getServiceConfiguration();
     if (services != null) {
       for (ServiceConfiguration service : services) {
         if (service.getService() instanceof TensorFlowService) {
@@ -275,14 +276,14 @@ public final class TensorFlowService
   /** The properties as settings of the service's parts. */
   public ClusterSettings settings() {
     return new ClusterSettings(
-        timeouts.start(),
-        timeouts.firstStep(),
-        timeouts.stall(),
-        timeouts.stopGrace(),
-        timeouts.lease(),
-        timeouts.waiting(),
-        timeouts.quiet(),
-        timeouts.healthy(),
+        timeouts.start,
+        timeouts.firstStep,
+        timeouts.stall,
+        timeouts.stopGrace,
+        timeouts.lease,
+        timeouts.waiting,
+        timeouts.quiet,
+        timeouts.healthy,
         jobs.logBytes(),
         jobs.codeBytes(),
         jobs.retention(),

@@ -18,36 +18,36 @@ public final class TimeoutConfiguration implements Serializable {
   /** Nodes call each other twelve times in a lease. */
   private static final double MIN_LEASE_SECONDS = 1;
 
-  private double startSeconds = 120;
-  private double firstStepSeconds = 300;
-  private double stallSeconds = 600;
-  private double stopGraceSeconds = 5;
-  private double leaseSeconds = 6;
-  private double waitSeconds = 600;
-  private double quietSeconds = 5;
-  private double healthySeconds = 300;
+  Duration start = duration(120);
+  Duration firstStep = duration(300);
+  Duration stall = duration(600);
+  Duration stopGrace = duration(5);
+  Duration lease = duration(6);
+  Duration waiting = duration(600);
+  Duration quiet = duration(5);
+  Duration healthy = duration(300);
 
   /** Seconds from the placement of an attempt until every task must run: above 0. */
   public TimeoutConfiguration setStartSeconds(double seconds) {
-    startSeconds = seconds("timeouts.startSeconds", seconds, MILLISECOND, "");
+    start = duration(seconds("timeouts.startSeconds", seconds, MILLISECOND, ""));
     return this;
   }
 
   /** Seconds that a task may neither write output nor work before its first step; 0: no limit. */
   public TimeoutConfiguration setFirstStepSeconds(double seconds) {
-    firstStepSeconds = seconds("timeouts.firstStepSeconds", seconds, 0, NO_LIMIT);
+    firstStep = duration(seconds("timeouts.firstStepSeconds", seconds, 0, NO_LIMIT));
     return this;
   }
 
   /** Seconds that a task may take for each further step; 0: no limit. */
   public TimeoutConfiguration setStallSeconds(double seconds) {
-    stallSeconds = seconds("timeouts.stallSeconds", seconds, 0, NO_LIMIT);
+    stall = duration(seconds("timeouts.stallSeconds", seconds, 0, NO_LIMIT));
     return this;
   }
 
   /** Seconds between SIGTERM and SIGKILL when tasks are stopped: 0 or more. */
   public TimeoutConfiguration setStopGraceSeconds(double seconds) {
-    stopGraceSeconds = seconds("timeouts.stopGraceSeconds", seconds, 0, "");
+    stopGrace = duration(seconds("timeouts.stopGraceSeconds", seconds, 0, ""));
     return this;
   }
 
@@ -56,57 +56,25 @@ public final class TimeoutConfiguration implements Serializable {
    * this below Ignite's failureDetectionTimeout (10 s).
    */
   public TimeoutConfiguration setLeaseSeconds(double seconds) {
-    leaseSeconds = seconds("timeouts.leaseSeconds", seconds, MIN_LEASE_SECONDS, "");
+    lease = duration(seconds("timeouts.leaseSeconds", seconds, MIN_LEASE_SECONDS, ""));
     return this;
   }
 
   /** Seconds that a job waits for a placement with which it can start. */
   public TimeoutConfiguration setWaitSeconds(double seconds) {
-    waitSeconds = seconds("timeouts.waitSeconds", seconds, MILLISECOND, "");
+    waiting = duration(seconds("timeouts.waitSeconds", seconds, MILLISECOND, ""));
     return this;
   }
 
   /** Seconds that primary partitions must stay unchanged before running tasks follow them. */
   public TimeoutConfiguration setQuietSeconds(double seconds) {
-    quietSeconds = seconds("timeouts.quietSeconds", seconds, MILLISECOND, "");
+    quiet = duration(seconds("timeouts.quietSeconds", seconds, MILLISECOND, ""));
     return this;
   }
 
   /** Seconds without a crash after which earlier crashes of a job are no longer counted. */
   public TimeoutConfiguration setHealthySeconds(double seconds) {
-    healthySeconds = seconds("timeouts.healthySeconds", seconds, MILLISECOND, "");
+    healthy = duration(seconds("timeouts.healthySeconds", seconds, MILLISECOND, ""));
     return this;
-  }
-
-  Duration start() {
-    return duration(startSeconds);
-  }
-
-  Duration firstStep() {
-    return duration(firstStepSeconds);
-  }
-
-  Duration stall() {
-    return duration(stallSeconds);
-  }
-
-  Duration stopGrace() {
-    return duration(stopGraceSeconds);
-  }
-
-  Duration lease() {
-    return duration(leaseSeconds);
-  }
-
-  Duration waiting() {
-    return duration(waitSeconds);
-  }
-
-  Duration quiet() {
-    return duration(quietSeconds);
-  }
-
-  Duration healthy() {
-    return duration(healthySeconds);
   }
 }

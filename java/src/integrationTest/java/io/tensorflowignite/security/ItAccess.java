@@ -303,7 +303,7 @@ public class ItAccess {
     TaskKey key =
         TaskKey.newBuilder().setJobId("7a5c0000").setAttempt(1).setRole(ROLE_WORKER).build();
     TaskToken token = TaskToken.create(key);
-    String task = bearer(token.text());
+    String task = bearer(token.text);
     info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
     Job running =
         job("7a5c0000", "root")
@@ -364,7 +364,7 @@ public class ItAccess {
           return stopped.build();
         });
     text = info("images", task).assertRefused(Status.Code.UNAUTHENTICATED);
-    assertFalse(text, text.contains(token.text()));
+    assertFalse(text, text.contains(token.text));
     node.jobs.force("7a5c0000");
   }
 

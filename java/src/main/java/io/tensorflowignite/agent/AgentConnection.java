@@ -102,22 +102,24 @@ final class AgentConnection implements AutoCloseable {
     return calls.withDeadlineAfter(timeoutMs, TimeUnit.MILLISECONDS).heartbeat(request).getInfo();
   }
 
+  private AgentServiceGrpc.AgentServiceBlockingStub call() {
+    return calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS);
+  }
+
   /** Returns one port for each task, in the order of the tasks. */
   List<Integer> reservePorts(List<TaskKey> tasks) {
-    return calls
-        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+    return call()
         .reservePorts(ReservePortsRequest.newBuilder().addAllTasks(tasks).build())
         .getPortsList();
   }
 
   void startTask(StartTaskRequest request) {
-    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startTask(request);
+    call().startTask(request);
   }
 
   /** Passes the planned end of an attempt to its tasks. */
   void planEnd(String job, int attempt, PlannedEnd plan) {
-    calls
-        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
+    call()
         .planEnd(
             PlanEndRequest.newBuilder()
                 .setJobId(job)
@@ -129,26 +131,22 @@ final class AgentConnection implements AutoCloseable {
 
   /** Passes a request for a profile to its task. */
   void profileTask(TaskProfile request) {
-    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).profileTask(request);
+    call().profileTask(request);
   }
 
   /** Starts a model process, unless it runs. */
   void startModel(StartModelRequest request) {
-    calls.withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS).startModel(request);
+    call().startModel(request);
   }
 
   /** Ends a model process, which is started again after a pause. */
   void restartModel(ModelKey key, String reason) {
-    calls
-        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
-        .restartModel(RestartModelRequest.newBuilder().setKey(key).setReason(reason).build());
+    call().restartModel(RestartModelRequest.newBuilder().setKey(key).setReason(reason).build());
   }
 
   /** Ends a model process; returns when nothing of it is left. */
   void stopModel(ModelKey key) {
-    calls
-        .withDeadlineAfter(CALL_TIMEOUT_S, TimeUnit.SECONDS)
-        .stopModel(StopModelRequest.newBuilder().setKey(key).build());
+    call().stopModel(StopModelRequest.newBuilder().setKey(key).build());
   }
 
   /** Completes when all processes of the attempt have terminated. */

@@ -22,19 +22,7 @@ public final class AgentModels implements ModelProcesses {
 
   @Override
   public boolean start(StartModelRequest request) {
-    AgentConnection agent = supervisor.agent().orElse(null);
-    if (agent == null) {
-      return false;
-    }
-    try {
-      agent.startModel(request);
-      return true;
-    } catch (StatusRuntimeException e) {
-      if (isEnding(e)) {
-        return false;
-      }
-      throw e;
-    }
+    return call(agent -> agent.startModel(request));
   }
 
   @Override
@@ -47,24 +35,26 @@ public final class AgentModels implements ModelProcesses {
     call(agent -> agent.stopModel(key));
   }
 
-  private void call(Consumer<AgentConnection> call) {
+  /**
+   * Calls the agent.
+   *
+   * @return false: the agent of the process has ended, or is ending; the next one ends the
+   *     remaining processes before it answers
+   */
+  private boolean call(Consumer<AgentConnection> call) {
     AgentConnection agent = supervisor.agent().orElse(null);
     if (agent == null) {
-      // The agent of the process has ended. The next agent ends the remaining processes before it
-      // answers.
-      return;
+      return false;
     }
     try {
       call.accept(agent);
+      return true;
     } catch (StatusRuntimeException e) {
-      if (!isEnding(e)) {
-        throw e;
+      Status.Code code = e.getStatus().getCode();
+      if (code == Status.Code.UNAVAILABLE || code == Status.Code.ABORTED) {
+        return false;
       }
+      throw e;
     }
-  }
-
-  private static boolean isEnding(StatusRuntimeException e) {
-    Status.Code code = e.getStatus().getCode();
-    return code == Status.Code.UNAVAILABLE || code == Status.Code.ABORTED;
   }
 }

@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.TaskState.TASK_STATE_RESERVED;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.security.TaskToken;
+import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.AttemptPhase;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
@@ -73,19 +74,13 @@ final class LocalAttempt {
     return ReportSender.id(jobId, number);
   }
 
-  static TaskKey key(String jobId, int attempt, Task task) {
-    return TaskKey.newBuilder()
-        .setJobId(jobId)
-        .setAttempt(attempt)
-        .setRole(task.getRole())
-        .setIndex(task.getIndex())
-        .setIncarnation(task.getIncarnation())
-        .build();
+  TaskKey key(Task task) {
+    return LogTable.key(jobId, number, task);
   }
 
   void reserve(Task task, String address, long rows) {
-    TaskToken token = TaskToken.create(key(jobId, number, task));
-    tokens.put(key(jobId, number, task), token);
+    TaskToken token = TaskToken.create(key(task));
+    tokens.put(key(task), token);
     TaskStatus status =
         TaskStatus.newBuilder()
             .setState(TASK_STATE_RESERVED)
@@ -93,7 +88,7 @@ final class LocalAttempt {
             .setAddress(address)
             .setRows(rows)
             .build();
-    tasks.put(key(jobId, number, task), task.toBuilder().setStatus(status).build());
+    tasks.put(key(task), task.toBuilder().setStatus(status).build());
   }
 
   /**
@@ -114,9 +109,9 @@ final class LocalAttempt {
     if (before == null) {
       return false;
     }
-    tasks.remove(key(jobId, number, before));
-    tokens.remove(key(jobId, number, before));
-    started.remove(key(jobId, number, before));
+    tasks.remove(key(before));
+    tokens.remove(key(before));
+    started.remove(key(before));
     reserve(task, before.getStatus().getAddress(), before.getStatus().getRows());
     return true;
   }

@@ -107,8 +107,8 @@ public final class NodeRunner implements AutoCloseable {
   private final Map<String, LocalAttempt> attempts = new ConcurrentHashMap<>();
   private final Thread thread = new Thread(this::run, "tensorflow-ignite-node-runner");
   private final Loop loop;
-  private final ReportSender.Receipts receipts;
-  private final TaskProfiles.Listener profiles;
+  private final Runnable endReceipts;
+  private final Runnable endProfiles;
   private volatile boolean leaving;
   private volatile long activeGraceNanos;
   private volatile boolean closed;
@@ -152,8 +152,8 @@ public final class NodeRunner implements AutoCloseable {
         new OutputStore(
             new LogTable(ignite), log, settings.logLimitBytes, this::nodes, news::stored);
     this.loop = loops.continuous("node runner", PASS_LIMIT, () -> closed);
-    this.receipts = sender.listen();
-    this.profiles = TaskProfiles.listen(ignite, request -> wakeFor(() -> profile(request)));
+    this.endReceipts = sender.listen();
+    this.endProfiles = TaskProfiles.listen(ignite, request -> wakeFor(() -> profile(request)));
   }
 
   public void start() {
@@ -277,8 +277,8 @@ public final class NodeRunner implements AutoCloseable {
     wake();
     thread.interrupt();
     Uninterruptibles.joinUninterruptibly(thread, CLOSE_TIMEOUT);
-    receipts.close();
-    profiles.close();
+    endReceipts.run();
+    endProfiles.run();
     archives.clear();
   }
 
@@ -378,10 +378,7 @@ public final class NodeRunner implements AutoCloseable {
       return;
     }
     try {
-      List<TaskKey> keys =
-          tasks.stream()
-              .map(task -> LocalAttempt.key(local.jobId, local.number, task))
-              .collect(Collectors.toList());
+      List<TaskKey> keys = tasks.stream().map(local::key).collect(Collectors.toList());
       List<Integer> ports = agent.reservePorts(keys);
       for (int i = 0; i < tasks.size(); i++) {
         Task task = tasks.get(i);
@@ -416,7 +413,7 @@ public final class NodeRunner implements AutoCloseable {
   }
 
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
-    TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
+    TaskKey key = local.key(task);
     AgentConnection agent = supervisor.agent().orElse(null);
     if (!local.hasTask(key)) {
       if (!local.replace(task)) {
@@ -448,7 +445,7 @@ public final class NodeRunner implements AutoCloseable {
               .putAllEnv(tlsEnvironment.get())
               .setContext(
                   TaskEnvironment.context(job, attempt, task, nodeAddress).toBuilder()
-                      .setToken(local.token(key).text()));
+                      .setToken(local.token(key).text));
       addTimeouts(request, spec);
       settings.tasks.addTo(request, taskNice);
       agent.startTask(request.build());

@@ -1,6 +1,5 @@
 package io.tensorflowignite.agent;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.job.NodeMessages;
 import io.tensorflowignite.job.ReportInbox;
 import io.tensorflowignite.job.decide.ReportThrottle;
@@ -11,7 +10,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
  * Sends the reports of this node to the nodes of the jobs' services, when {@link ReportThrottle}
@@ -21,25 +19,17 @@ final class ReportSender {
   private final Ignite ignite;
   private final Map<String, ReportThrottle> sent = new ConcurrentHashMap<>();
 
-  /** The receipts that this node takes, until it is closed. */
-  interface Receipts extends AutoCloseable {
-    @Override
-    void close();
-  }
-
   ReportSender(Ignite ignite) {
     this.ignite = ignite;
   }
 
-  /** Takes the receipts; the result closes this. */
-  Receipts listen() {
-    IgniteBiPredicate<UUID, Object> listener =
-        (sender, message) -> {
-          receipt(message);
-          return true;
-        };
-    ignite.message().localListen(ReportInbox.RECEIPTS, listener);
-    return () -> ignite.message().stopLocalListen(ReportInbox.RECEIPTS, listener);
+  /** Takes the receipts; the result ends this. */
+  Runnable listen() {
+    return NodeMessages.listen(
+        ignite,
+        ReportInbox.RECEIPTS,
+        ReportReceipt.parser(),
+        (sender, receipt) -> confirm(receipt));
   }
 
   /**
@@ -59,16 +49,10 @@ final class ReportSender {
     }
   }
 
-  private void receipt(Object message) {
-    try {
-      ReportReceipt receipt = ReportReceipt.parseFrom((byte[]) message);
-      ReportThrottle throttle = sent.get(id(receipt.getJobId(), receipt.getAttempt()));
-      if (throttle != null) {
-        throttle.confirm(receipt);
-      }
-    } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // Nodes of this version send only valid messages.
-      return;
+  private void confirm(ReportReceipt receipt) {
+    ReportThrottle throttle = sent.get(id(receipt.getJobId(), receipt.getAttempt()));
+    if (throttle != null) {
+      throttle.confirm(receipt);
     }
   }
 

@@ -1,8 +1,8 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CHANGED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_CORRUPT;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.grpc.stub.StreamObserver;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -115,20 +115,16 @@ public final class BlockUpload implements StreamObserver<PutBlocksRequest> {
     int limit = writer.getWrite().getBlockBytes();
     int bytes = request.hasRange() ? request.getRange().getBytes() : request.getData().size();
     if (request.getNumber() < 0 || request.getNumber() >= writer.getBlocks()) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          String.format(
-              "Block %d of extent %s is not reserved: its writer has reserved %d blocks, from"
-                  + " number 0. Reserve blocks before they are put.",
-              request.getNumber(), extent, writer.getBlocks()));
+      throw invalidRequest(
+          "Block %d of extent %s is not reserved: its writer has reserved %d blocks, from"
+              + " number 0. Reserve blocks before they are put.",
+          request.getNumber(), extent, writer.getBlocks());
     }
     if (bytes == 0 || bytes > limit) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          String.format(
-              "Block %d of extent %s has %,d bytes. A block of this extent has 1 to %,d. Split the"
-                  + " file into such blocks.",
-              request.getNumber(), extent, bytes, limit));
+      throw invalidRequest(
+          "Block %d of extent %s has %,d bytes. A block of this extent has 1 to %,d. Split the"
+              + " file into such blocks.",
+          request.getNumber(), extent, bytes, limit);
     }
   }
 }

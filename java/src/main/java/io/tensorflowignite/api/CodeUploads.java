@@ -1,6 +1,6 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.LinkedHashSet;
@@ -65,12 +65,10 @@ final class CodeUploads {
   }
 
   private static TensorFlowIgniteException full() {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_LIMIT_EXCEEDED,
+    return limitExceeded(
         "This node has %d uploads of code archives. No more are accepted at a time, and above this"
             + " limit an upload that has sent nothing for %d s ends. Try again, or call another"
             + " node.",
-        MAX_UPLOADS,
-        SILENT_S);
+        MAX_UPLOADS, SILENT_S);
   }
 }

@@ -1,8 +1,8 @@
 package io.tensorflowignite.api;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.BindableService;
 import io.grpc.ServerInterceptors;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.column.BatchArena;
 import io.tensorflowignite.data.flight.DataFlightProducer;
@@ -90,10 +90,7 @@ public final class DataEndpoint implements AutoCloseable {
                 THREAD_IDLE_SECONDS,
                 TimeUnit.SECONDS,
                 new SynchronousQueue<>(),
-                new ThreadFactoryBuilder()
-                    .setNameFormat("tensorflow-ignite-data-%d")
-                    .setDaemon(true)
-                    .build()));
+                IdleThreads.daemons("tensorflow-ignite-data-%d")));
     DataErrors errors = new DataErrors(log);
     SchemaStore store = new SchemaStore(ignite);
     SchemaResolver schemas = new SchemaResolver(ignite, store);

@@ -1,6 +1,6 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
@@ -47,21 +47,16 @@ final class JobPages {
   static JobPages of(ListJobsRequest request, Collection<Job> jobs) {
     int size = request.getPageSize() == 0 ? DEFAULT_SIZE : request.getPageSize();
     if (size < 1 || size > MAX_SIZE) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "page_size %d is no size of a page. A page has 1 to %d jobs, by default %d. Set page_size"
               + " to a number in this range.",
-          size,
-          MAX_SIZE,
-          DEFAULT_SIZE);
+          size, MAX_SIZE, DEFAULT_SIZE);
     }
     if (request.hasSince() && !Timestamps.isValid(request.getSince())) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "since is no time: its seconds are %d and its nanos %d. Set since to a time from year 1"
               + " to 9999.",
-          request.getSince().getSeconds(),
-          request.getSince().getNanos());
+          request.getSince().getSeconds(), request.getSince().getNanos());
     }
     Map<String, Job> distinct = new LinkedHashMap<>();
     jobs.forEach(job -> distinct.putIfAbsent(job.getId(), job));
@@ -107,8 +102,7 @@ final class JobPages {
           .setNanos(Integer.parseInt(parts.group(2)));
     }
     if (!parts.matches() || !Timestamps.isValid(createdAt.build())) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "page_token '%s' is not from an answer. The token of a page is the next_page_token of the"
               + " answer before. Leave it empty for the first page.",
           token.length() > 40 ? token.substring(0, 40) + "…" : token);

@@ -1,8 +1,7 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.api.OptionRules.require;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.v1.JobSpec;
 import java.util.List;
@@ -113,11 +112,5 @@ final class JobTaskRules {
         !name.equals("CUDA_VISIBLE_DEVICES"),
         "environment.variables has CUDA_VISIBLE_DEVICES. The agent of a node sets it, so that no"
             + " two tasks get the same GPU. Set workers.gpus in its place.");
-  }
-
-  private static void require(boolean holds, String format, Object... arguments) {
-    if (!holds) {
-      throw TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, format, arguments);
-    }
   }
 }

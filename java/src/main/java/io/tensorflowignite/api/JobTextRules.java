@@ -1,8 +1,7 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.JobPaths;
 import io.tensorflowignite.v1.JobSpec;
 import io.tensorflowignite.v1.Prediction;
@@ -24,7 +23,7 @@ final class JobTextRules {
 
   static void check(JobSpec spec) {
     if (spec.getSerializedSize() > MAX_SPEC) {
-      throw invalid(
+      throw invalidRequest(
           "The job's specification has %,d bytes. At most %,d are allowed, with all arguments and"
               + " variables. Put long texts into a file of the code, or of the cluster.",
           spec.getSerializedSize(), MAX_SPEC);
@@ -63,7 +62,7 @@ final class JobTextRules {
 
   private static void requireLine(String field, String text) {
     if (text.chars().anyMatch(letter -> Character.isISOControl(letter))) {
-      throw invalid(
+      throw invalidRequest(
           "%s '%s' has control characters. It is one line of text. Remove them.",
           field, text.replaceAll("\\p{Cntrl}", "?"));
     }
@@ -72,7 +71,7 @@ final class JobTextRules {
   /** A program that strips them uses another directory than the rules have checked. */
   private static void requireNoOuterBlanks(String field, String directory) {
     if (!directory.equals(directory.strip())) {
-      throw invalid(
+      throw invalidRequest(
           "%s '%s' begins or ends with a blank. It must be the same directory for every program"
               + " that reads the text. Remove the blank.",
           field, directory);
@@ -81,13 +80,13 @@ final class JobTextRules {
 
   private static void requireOfTheCluster(String field, String directory) {
     if (JobPaths.path(directory).isEmpty()) {
-      throw invalid(
+      throw invalidRequest(
           "%s '%s' is not one of the cluster's files. Its address begins with ignite:///. Name it"
               + " so, or leave it out: the cluster does not guard other storage.",
           field, directory);
     }
     if (Arrays.asList(directory.split("/")).contains("..")) {
-      throw invalid(
+      throw invalidRequest(
           "%s '%s' has a part '..'. The tasks get the permission for one directory, which its"
               + " address names without '..'. Name that directory, such as ignite:///models/trips.",
           field, directory);
@@ -97,7 +96,7 @@ final class JobTextRules {
   private static void requireInside(String field, String path) {
     requireLine(field, path);
     if (path.startsWith("/") || Arrays.asList(path.split("/")).contains("..")) {
-      throw invalid(
+      throw invalidRequest(
           "%s is '%s'. It must be a path inside the code archive, without '..'. Set another path.",
           field, path);
     }
@@ -105,7 +104,7 @@ final class JobTextRules {
 
   private static void requireInterpreter(String path) {
     if (!path.isEmpty() && !path.startsWith("/")) {
-      throw invalid(
+      throw invalidRequest(
           "environment.python is '%s'. It must be the absolute path of an interpreter, the same on"
               + " every node. Set another path.",
           path);
@@ -115,15 +114,11 @@ final class JobTextRules {
   private static void requireArgument(String text) {
     int bytes = text.getBytes(StandardCharsets.UTF_8).length;
     if (text.indexOf('\0') >= 0 || bytes > MAX_ARGUMENT) {
-      throw invalid(
+      throw invalidRequest(
           "An argument or variable of the job has %,d bytes%s. At most %,d are allowed, and no NUL,"
               + " since the operating system has these limits. Put long texts into a file of the"
               + " code.",
           bytes, text.indexOf('\0') >= 0 ? " and a NUL" : "", MAX_ARGUMENT);
     }
-  }
-
-  private static TensorFlowIgniteException invalid(String text, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, text, values);
   }
 }

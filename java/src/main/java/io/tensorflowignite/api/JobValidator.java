@@ -1,9 +1,9 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.api.OptionRules.require;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EMPTY;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CODE_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
 
 import io.tensorflowignite.base.MessageText;
@@ -74,26 +74,22 @@ final class JobValidator {
 
   private static void checkForm(JobSpec spec) {
     JobTaskRules.check(spec);
-    check(
+    require(
         spec.getName().length() <= MAX_NAME,
-        ERROR_CODE_INVALID_REQUEST,
         "name has %d characters. At most %d are allowed. Set name to a shorter one.",
         spec.getName().length(),
         MAX_NAME);
-    check(
+    require(
         !spec.getScript().isEmpty(),
-        ERROR_CODE_INVALID_REQUEST,
         "script is not set. It is a path inside the code archive. Set script to a path.");
     JobTextRules.check(spec);
-    check(
+    require(
         spec.getReadRate().isEmpty() || ReadRate.parse(spec.getReadRate()).isPresent(),
-        ERROR_CODE_INVALID_REQUEST,
         "read_rate is '%s'. A read rate is %s. Set read_rate to a rate, or leave it out.",
         spec.getReadRate(),
         ReadRate.RULE);
-    check(
+    require(
         !spec.getRounds().hasEvery() || spec.getRounds().getWhenRows() == 0,
-        ERROR_CODE_INVALID_REQUEST,
         "rounds.every is %d s and rounds.when_rows is %d. A round begins by time, or by the number"
             + " of changes. Leave one of them out.",
         spec.getRounds().getEvery().getSeconds(),
@@ -102,10 +98,9 @@ final class JobValidator {
 
   private void checkGpus(JobSpec spec) {
     List<Node> live = nodes.live();
-    check(
+    require(
         spec.getWorkers().getGpus() == 0
             || live.stream().anyMatch(node -> NodeAttributes.suit(ignite, node, spec)),
-        ERROR_CODE_INVALID_REQUEST,
         "workers.gpus is %d, and no node that the job may use has more than %d GPUs. A worker runs"
             + " on one node. Set workers.gpus to a smaller number, or see which GPUs the nodes"
             + " have: tensorflow-ignite nodes.",
@@ -118,10 +113,9 @@ final class JobValidator {
   }
 
   private void checkAttributes(String option, Map<String, String> requested) {
-    check(
+    require(
         requested.isEmpty()
             || nodes.live().stream().anyMatch(node -> NodeAttributes.have(ignite, node, requested)),
-        ERROR_CODE_INVALID_REQUEST,
         "%s cannot be met: no node has %s. A job runs on the nodes that have all attributes that it"
             + " names. Set them in the nodes' configurations (userAttributes), or name others.",
         option,
@@ -130,9 +124,8 @@ final class JobValidator {
 
   /** In an encrypted cluster a job must accept that TensorFlow's own traffic is not encrypted. */
   private void checkPlaintext(JobSpec spec) {
-    check(
+    require(
         !encrypted || spec.getAccess().getAllowPlaintext() || !KindRules.of(spec).connectsTasks(),
-        ERROR_CODE_INVALID_REQUEST,
         "The job does not accept plain text, and this cluster encrypts its connections, but"
             + " TensorFlow cannot: its tasks exchange gradients and variables in plain text, with"
             + " servers that do not authenticate their callers. A cluster with TLS runs only jobs"

@@ -1,6 +1,6 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_FOUND;
 
 import io.grpc.stub.StreamObserver;
@@ -141,13 +141,9 @@ public final class ModelService extends ModelServiceGrpc.ModelServiceImplBase {
 
   private static void require(String field, long value, long least, long greatest) {
     if (value < least || value > greatest) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%s is %d. It is a number from %d to %d. Send a number in this range.",
-          field,
-          value,
-          least,
-          greatest);
+          field, value, least, greatest);
     }
   }
 }

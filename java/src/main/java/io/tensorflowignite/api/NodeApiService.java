@@ -1,7 +1,7 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_FINISHED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_NOT_FINISHED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_JOB_NOT_FOUND;
@@ -323,8 +323,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
 
   private static void requireRequestId(SubmitJobRequest request) {
     if (request.getRequestId().isEmpty()) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The submission has no request_id. Each submission has its own, so that a"
               + " repeated submission makes no second job. Set request_id to a new UUID.");
     }
@@ -359,8 +358,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
         .filter(known -> known.getRequestId().equals(request.getRequestId()))
         .orElseThrow(
             () ->
-                TensorFlowIgniteException.of(
-                    ERROR_CODE_INVALID_REQUEST,
+                invalidRequest(
                     "The job id %s is used by another job. Ids are computed from the request_id."
                         + " Submit again with another request_id.",
                     job.getId()));
@@ -680,13 +678,10 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     List<Job> known = jobs.get(id).map(List::of).orElseGet(() -> withPrefix(id));
     List<Job> matches = known.stream().filter(may).collect(Collectors.toList());
     if (matches.size() > 1) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "'%s' is the beginning of %d job ids. A prefix of at least %d characters must fit one"
               + " job. Use a longer prefix.",
-          id,
-          matches.size(),
-          MIN_PREFIX);
+          id, matches.size(), MIN_PREFIX);
     }
     Job found =
         matches.stream()

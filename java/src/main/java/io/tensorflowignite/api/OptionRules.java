@@ -1,13 +1,12 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.Descriptors.EnumValueDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Duration;
 import com.google.protobuf.Message;
 import com.google.protobuf.util.Durations;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.KindRules;
 import io.tensorflowignite.v1.JobKind;
 import io.tensorflowignite.v1.JobOuterClass;
@@ -99,9 +98,9 @@ final class OptionRules {
         : String.valueOf(value);
   }
 
-  private static void require(boolean holds, String format, Object... arguments) {
+  static void require(boolean holds, String format, Object... arguments) {
     if (!holds) {
-      throw TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, format, arguments);
+      throw invalidRequest(format, arguments);
     }
   }
 }

@@ -1,5 +1,6 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_FOUND;
 
@@ -78,8 +79,7 @@ public final class PredictionService extends PredictionServiceGrpc.PredictionSer
             }
           }
           if (!filter.isEmpty()) {
-            throw TensorFlowIgniteException.of(
-                ERROR_CODE_INVALID_REQUEST,
+            throw invalidRequest(
                 "output tensor alias not found in signature: %.200s Outputs expected to be in the"
                     + " set {%s}.",
                 filter.iterator().next(),

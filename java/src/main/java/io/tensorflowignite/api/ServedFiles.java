@@ -1,9 +1,8 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.ModelPaths;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.predict.decide.Rollover;
 import io.tensorflowignite.security.Guard;
 import io.tensorflowignite.storage.tree.FilePath;
@@ -27,7 +26,7 @@ public final class ServedFiles {
 
   /** Requires that a file may be written, removed or replaced, with everything below it. */
   void requireChange(String path) {
-    List<String> parts = FilePath.parse(path).parts();
+    List<String> parts = FilePath.parse(path).parts;
     if (!parts.isEmpty() && !parts.get(0).equals(ModelPaths.ROOT)) {
       return;
     }
@@ -52,12 +51,10 @@ public final class ServedFiles {
   }
 
   private static void refuse(String name, String path) {
-    throw TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    throw invalidRequest(
         "'%.200s' is not changed or removed: the nodes serve the model %s. The files of a version"
             + " that is served stay as they are, since its processes may be started again. Undeploy"
             + " the model first: tensorflow-ignite model undeploy %2$s",
-        path,
-        name);
+        path, name);
   }
 }

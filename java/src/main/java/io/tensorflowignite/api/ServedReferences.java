@@ -1,7 +1,7 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_FOUND;
 
 import io.tensorflowignite.base.ModelPaths;
@@ -61,9 +61,8 @@ public final class ServedReferences {
   private static String named(ModelSpec spec) {
     String name = checked(spec.getName());
     if (name.contains(":")) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "'" + name + "' is no name of a model: the version stands apart. Send name and version");
+      throw invalidRequest(
+          "'%s' is no name of a model: the version stands apart. Send name and version", name);
     }
     return name;
   }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.common.collect.ImmutableBiMap;
 import com.google.protobuf.ByteString;
@@ -177,11 +177,9 @@ final class ServingTensors {
   }
 
   private static TensorFlowIgniteException invalid(String name, String what) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "The input '%.200s' %s. A tensor has a type of numbers, booleans or strings, the size of"
             + " each axis, and the number of elements of its shape. Correct these fields.",
-        name,
-        what);
+        name, what);
   }
 }

@@ -1,10 +1,9 @@
 package io.tensorflowignite.api;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.shared.SegmentArena;
 import io.tensorflowignite.data.shared.SegmentBatchSink;
 import io.tensorflowignite.data.shared.SegmentQueue;
@@ -68,11 +67,10 @@ public final class SharedMemoryService extends SharedMemoryServiceGrpc.SharedMem
         open(request.getStart());
       } else {
         abandon();
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INVALID_REQUEST,
-            "a call of SharedMemoryService.ReadIntoMemory sent "
-                + request.getRequestCase()
-                + " out of turn; a call has one start, and then offers segments; send START first");
+        throw invalidRequest(
+            "a call of SharedMemoryService.ReadIntoMemory sent %s out of turn; a call has one"
+                + " start, and then offers segments; send START first",
+            request.getRequestCase());
       }
     }
 

@@ -1,7 +1,7 @@
 package io.tensorflowignite.api;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.UnsafeByteOperations;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -124,13 +124,11 @@ public final class TcpRowsService extends TcpRowsServiceGrpc.TcpRowsServiceImplB
   }
 
   private TensorFlowIgniteException notConnected() {
-    return new TensorFlowIgniteException(
-        ERROR_CODE_INVALID_REQUEST,
-        String.format(
-            "the reader did not connect to port %d within %d s; rows travel over a separate"
-                + " connection, which begins with the token of the answer; open that port in"
-                + " firewalls, or read over Arrow Flight (of a dataset: transport=\"flight\")",
-            port.port(), CONNECT_MILLIS / 1_000));
+    return invalidRequest(
+        "the reader did not connect to port %d within %d s; rows travel over a separate"
+            + " connection, which begins with the token of the answer; open that port in"
+            + " firewalls, or read over Arrow Flight (of a dataset: transport=\"flight\")",
+        port.port(), CONNECT_MILLIS / 1_000);
   }
 
   private static TensorFlowIgniteException broken(TcpBatchSink sink) {

@@ -2,6 +2,7 @@ package io.tensorflowignite.base;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
@@ -10,6 +11,15 @@ public final class IdleThreads {
   private static final int IDLE_S = 10;
 
   private IdleThreads() {}
+
+  /**
+   * Makes threads that do not keep their process alive.
+   *
+   * @param names of the threads, with %d for a number
+   */
+  public static ThreadFactory daemons(String names) {
+    return new ThreadFactoryBuilder().setNameFormat(names).setDaemon(true).build();
+  }
 
   /** A pool in which any number of tasks may wait. */
   public static ThreadPoolExecutor pool(String names, int threads) {
@@ -31,7 +41,7 @@ public final class IdleThreads {
             IDLE_S,
             TimeUnit.SECONDS,
             new LinkedBlockingQueue<>(waiting),
-            new ThreadFactoryBuilder().setNameFormat(names).setDaemon(true).build());
+            daemons(names));
     pool.allowCoreThreadTimeOut(true);
     return pool;
   }

@@ -27,6 +27,16 @@ public final class TensorFlowIgniteException extends RuntimeException {
     return new TensorFlowIgniteException(code, String.format(format, values));
   }
 
+  /** INVALID_REQUEST, see {@link #of}. */
+  public static TensorFlowIgniteException invalidRequest(String format, Object... values) {
+    return of(ErrorCode.ERROR_CODE_INVALID_REQUEST, format, values);
+  }
+
+  /** LIMIT_EXCEEDED, see {@link #of}. */
+  public static TensorFlowIgniteException limitExceeded(String format, Object... values) {
+    return of(ErrorCode.ERROR_CODE_LIMIT_EXCEEDED, format, values);
+  }
+
   public ErrorCode code() {
     return code;
   }

@@ -72,7 +72,7 @@ public final class EmbeddedNode {
               Path.of(file.workDirectory(), "log"), name == null ? "ignite" : "ignite-" + name);
       configuration.setGridLogger(NodeLog.into(log));
     }
-    ServiceConfiguration service = EmbeddedSettings.configuredService(configuration);
+    ServiceConfiguration service = TensorFlowService.configured(configuration);
     EmbeddedNode node = new EmbeddedNode(started(file), service, log);
     node.listen();
     return node;

@@ -131,7 +131,7 @@ public final class EmbeddedSettings {
     if (configuration.getFailureHandler() == null) {
       configuration.setFailureHandler(new HaltOnFailure());
     }
-    if (configuredService(configuration) == null) {
+    if (TensorFlowService.configured(configuration) == null) {
       addService(configuration);
     }
   }
@@ -174,19 +174,6 @@ public final class EmbeddedSettings {
         tcp.setSocketReceiveBuffer(NODE_BUFFER_BYTES);
       }
     }
-  }
-
-  /** The configuration's deployment of our service; null if it has none. */
-  static ServiceConfiguration configuredService(IgniteConfiguration configuration) {
-    ServiceConfiguration[] services = configuration.getServiceConfiguration();
-    if (services != null) {
-      for (ServiceConfiguration service : services) {
-        if (service.getService() instanceof TensorFlowService) {
-          return service;
-        }
-      }
-    }
-    return null;
   }
 
   private static void addService(IgniteConfiguration configuration) {

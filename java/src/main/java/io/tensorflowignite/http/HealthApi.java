@@ -67,7 +67,7 @@ final class HealthApi implements AutoCloseable {
   }
 
   private static HttpAnswer failed(String reason) {
-    return answer(List.of(HealthCheck.of("checks", false, reason)));
+    return answer(List.of(new HealthCheck("checks", false, reason)));
   }
 
   private HttpAnswer checked() {

@@ -6,14 +6,10 @@ public final class HealthCheck {
   final boolean isOk;
   final String reason;
 
-  private HealthCheck(String name, boolean isOk, String reason) {
+  public HealthCheck(String name, boolean isOk, String reason) {
     this.name = name;
     this.isOk = isOk;
     this.reason = reason;
-  }
-
-  public static HealthCheck of(String name, boolean isOk, String reason) {
-    return new HealthCheck(name, isOk, reason);
   }
 
   public boolean isOk() {

@@ -9,8 +9,11 @@ import org.apache.ignite.internal.processors.cache.transactions.IgniteInternalTx
 
 /** A transaction that this node takes part in, of any node. */
 public final class OpenTransaction {
-  private final UUID nodeId;
-  private final long startTime;
+  /** The node that began it. */
+  public final UUID nodeId;
+
+  /** Milliseconds since 1970. */
+  public final long startTime;
 
   private OpenTransaction(IgniteInternalTx transaction) {
     this.nodeId = transaction.originatingNodeId();
@@ -28,15 +31,5 @@ public final class OpenTransaction {
             .filter(transaction -> transaction.startTime() <= latest)
             .min(Comparator.comparingLong(IgniteInternalTx::startTime))
             .map(OpenTransaction::new);
-  }
-
-  /** The node that began it. */
-  public UUID nodeId() {
-    return nodeId;
-  }
-
-  /** Milliseconds since 1970. */
-  public long startTime() {
-    return startTime;
   }
 }

@@ -110,7 +110,7 @@ final class AssignmentReader {
       lastDigest = "";
       return placed;
     }
-    String digest = placed.placement().get().digest();
+    String digest = placed.placement().get().digest;
     if (!digest.equals(lastDigest)) {
       lastDigest = digest;
       unchangedSinceNs = System.nanoTime();

@@ -1,7 +1,7 @@
 package io.tensorflowignite.job;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ATTEMPT_SUPERSEDED;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.Role.ROLE_WORKER;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -43,16 +43,11 @@ public final class EpochAgreement {
         || request.getRows() < 0
         || request.getEpoch() < 0
         || !isComplete) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The rows of worker %d of job %s in epoch %d cannot be agreed on: the name of a dataset"
               + " has 1 to %d characters, numbers are 0 or more, and others names all %d workers or"
               + " none. Use the Python package of this version.",
-          task.getIndex(),
-          task.getJobId(),
-          request.getEpoch(),
-          MAX_NAME,
-          workers);
+          task.getIndex(), task.getJobId(), request.getEpoch(), MAX_NAME, workers);
     }
     String epoch =
         String.join(

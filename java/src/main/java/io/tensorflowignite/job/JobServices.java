@@ -1,6 +1,6 @@
 package io.tensorflowignite.job;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.RateLimitedLog;
 import java.util.Collection;
 import java.util.Map;
@@ -26,11 +26,7 @@ public final class JobServices implements AutoCloseable {
   private final Ignite ignite;
   private final RateLimitedLog log;
   private final ExecutorService caller =
-      Executors.newSingleThreadExecutor(
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-job-services")
-              .setDaemon(true)
-              .build());
+      Executors.newSingleThreadExecutor(IdleThreads.daemons("tensorflow-ignite-job-services"));
   private final Set<String> pending = ConcurrentHashMap.newKeySet();
 
   public JobServices(Ignite ignite) {

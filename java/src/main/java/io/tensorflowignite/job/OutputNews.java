@@ -1,14 +1,15 @@
 package io.tensorflowignite.job;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
-import com.google.protobuf.InvalidProtocolBufferException;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.StoredOutput;
 import io.tensorflowignite.v1.Task;
 import io.tensorflowignite.v1.TaskKey;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -20,7 +21,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
  * News of stored output, for streams that follow it: so a stream reads the output of the tasks that
@@ -49,35 +49,25 @@ public final class OutputNews implements AutoCloseable {
 
   private final ScheduledExecutorService sender =
       Executors.newSingleThreadScheduledExecutor(
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-output-news")
-              .setDaemon(true)
-              .build());
-  private final IgniteBiPredicate<UUID, Object> followListener;
-  private final IgniteBiPredicate<UUID, Object> storedListener;
+          IdleThreads.daemons("tensorflow-ignite-output-news"));
+  private final List<Runnable> ends = new ArrayList<>();
 
   private OutputNews(Ignite ignite) {
     this.ignite = ignite;
-    this.followListener =
-        (node, job) -> {
-          nodes
-              .computeIfAbsent(String.valueOf(job), id -> new ConcurrentHashMap<>())
-              .put(node, System.nanoTime() + FORGET.toNanos());
-          return true;
-        };
-    this.storedListener =
-        (node, message) -> {
-          announce(message);
-          return true;
-        };
   }
 
   /** Opens the news of a node. */
   public static OutputNews open(Ignite ignite) {
     OutputNews news = new OutputNews(ignite);
-    ignite.message().localListen(FOLLOW, news.followListener);
-    ignite.message().localListen(STORED, news.storedListener);
+    news.ends.add(NodeMessages.listen(ignite, FOLLOW, news::followed));
+    news.ends.add(NodeMessages.listen(ignite, STORED, StoredOutput.parser(), news::announce));
     return news;
+  }
+
+  private void followed(UUID node, Object job) {
+    nodes
+        .computeIfAbsent(String.valueOf(job), id -> new ConcurrentHashMap<>())
+        .put(node, System.nanoTime() + FORGET.toNanos());
   }
 
   /** A stream that follows the output of one job. */
@@ -169,23 +159,17 @@ public final class OutputNews implements AutoCloseable {
         (node, message) -> NodeMessages.send(ignite, node, STORED, message.build().toByteArray()));
   }
 
-  private void announce(Object message) {
-    try {
-      for (TaskKey task : StoredOutput.parseFrom((byte[]) message).getTasksList()) {
-        streams
-            .getOrDefault(task.getJobId(), Set.of())
-            .forEach(follower -> follower.listener.accept(task));
-      }
-    } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // Nodes of this version send only valid messages.
-      return;
+  private void announce(UUID node, StoredOutput output) {
+    for (TaskKey task : output.getTasksList()) {
+      streams
+          .getOrDefault(task.getJobId(), Set.of())
+          .forEach(follower -> follower.listener.accept(task));
     }
   }
 
   @Override
   public void close() {
-    ignite.message().stopLocalListen(FOLLOW, followListener);
-    ignite.message().stopLocalListen(STORED, storedListener);
+    ends.forEach(Runnable::run);
     sender.shutdownNow();
   }
 }

@@ -1,6 +1,5 @@
 package io.tensorflowignite.job;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.job.decide.ReportThrottle;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.CauseKind;
@@ -65,22 +64,8 @@ public final class ReportInbox {
 
   private static ReportInbox listening(Ignite ignite) {
     ReportInbox inbox = new ReportInbox(ignite);
-    ignite
-        .message()
-        .localListen(
-            REPORTS,
-            (sender, message) -> {
-              inbox.add(sender, message);
-              return true;
-            });
-    ignite
-        .message()
-        .localListen(
-            TERMINATIONS,
-            (sender, message) -> {
-              inbox.addProof(message);
-              return true;
-            });
+    NodeMessages.listen(ignite, REPORTS, NodeReport.parser(), inbox::add);
+    NodeMessages.listen(ignite, TERMINATIONS, NodeReport.parser(), inbox::addProof);
     return inbox;
   }
 
@@ -183,17 +168,11 @@ public final class ReportInbox {
     return restarts;
   }
 
-  private void add(UUID sender, Object message) {
-    try {
-      NodeReport report = NodeReport.parseFrom((byte[]) message);
-      ServedJob job = jobs.get(report.getJobId());
-      if (job != null && report.getNodeId().equals(sender.toString())) {
-        job.add(report);
-        confirm(sender, report, job.isWatched());
-      }
-    } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // Nodes of this version send only valid messages.
-      return;
+  private void add(UUID sender, NodeReport report) {
+    ServedJob job = jobs.get(report.getJobId());
+    if (job != null && report.getNodeId().equals(sender.toString())) {
+      job.add(report);
+      confirm(sender, report, job.isWatched());
     }
   }
 
@@ -222,17 +201,11 @@ public final class ReportInbox {
     }
   }
 
-  private void addProof(Object message) {
-    try {
-      NodeReport proof = NodeReport.parseFrom((byte[]) message);
-      ServedJob job = jobs.get(proof.getJobId());
-      if (job != null) {
-        job.terminated.merge(proof.getNodeId(), proof.getAttempt(), Math::max);
-        job.wake.run();
-      }
-    } catch (InvalidProtocolBufferException | ClassCastException e) {
-      // Nodes of this version send only valid messages.
-      return;
+  private void addProof(UUID sender, NodeReport proof) {
+    ServedJob job = jobs.get(proof.getJobId());
+    if (job != null) {
+      job.terminated.merge(proof.getNodeId(), proof.getAttempt(), Math::max);
+      job.wake.run();
     }
   }
 

@@ -1,24 +1,22 @@
 package io.tensorflowignite.job;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.TaskState.TASK_STATE_RUNNING;
 
-import com.google.protobuf.InvalidProtocolBufferException;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.job.decide.JobPaths;
+import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ProfileTaskRequest;
 import io.tensorflowignite.v1.Task;
-import io.tensorflowignite.v1.TaskKey;
 import io.tensorflowignite.v1.TaskProfile;
 import java.util.List;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
-import org.apache.ignite.lang.IgniteBiPredicate;
 
 /**
  * Requests for profiles of tasks, as messages to the nodes of the tasks. A message may be lost: the
@@ -31,30 +29,15 @@ public final class TaskProfiles {
 
   private TaskProfiles() {}
 
-  /** Ends the listening of a node. */
-  public interface Listener extends AutoCloseable {
-    @Override
-    void close();
-  }
-
   /**
    * Begins to listen to requests for tasks of this node.
    *
    * @param onRequest is called on a thread of Ignite, and returns at once
+   * @return ends this
    */
-  public static Listener listen(Ignite ignite, Consumer<TaskProfile> onRequest) {
-    IgniteBiPredicate<UUID, Object> listener =
-        (node, message) -> {
-          try {
-            onRequest.accept(TaskProfile.parseFrom((byte[]) message));
-          } catch (InvalidProtocolBufferException | ClassCastException e) {
-            // Nodes of this version send only valid messages.
-            return true;
-          }
-          return true;
-        };
-    ignite.message().localListen(TOPIC, listener);
-    return () -> ignite.message().stopLocalListen(TOPIC, listener);
+  public static Runnable listen(Ignite ignite, Consumer<TaskProfile> onRequest) {
+    return NodeMessages.listen(
+        ignite, TOPIC, TaskProfile.parser(), (node, request) -> onRequest.accept(request));
   }
 
   /**
@@ -66,13 +49,10 @@ public final class TaskProfiles {
   public static TaskProfile send(Ignite ignite, Job job, ProfileTaskRequest request) {
     double seconds = request.getSeconds();
     if (!(seconds >= MIN_SECONDS && seconds <= MAX_SECONDS)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The profile was not requested: %s seconds are out of range. A profile has %s to %.0f"
               + " seconds. Give a number of this range.",
-          seconds,
-          MIN_SECONDS,
-          MAX_SECONDS);
+          seconds, MIN_SECONDS, MAX_SECONDS);
     }
     Attempt attempt =
         job.getAttemptsCount() == 0
@@ -82,13 +62,7 @@ public final class TaskProfiles {
     String id = UUID.randomUUID().toString().substring(0, 8);
     TaskProfile profile =
         TaskProfile.newBuilder()
-            .setKey(
-                TaskKey.newBuilder()
-                    .setJobId(job.getId())
-                    .setAttempt(attempt.getNumber())
-                    .setRole(task.getRole())
-                    .setIndex(task.getIndex())
-                    .setIncarnation(task.getIncarnation()))
+            .setKey(LogTable.key(job.getId(), attempt.getNumber(), task))
             .setProfileId(id)
             .setSeconds(seconds)
             .setDirectory(JobPaths.profile(job.getId(), id))
@@ -109,8 +83,7 @@ public final class TaskProfiles {
         .findFirst()
         .orElseThrow(
             () ->
-                TensorFlowIgniteException.of(
-                    ERROR_CODE_INVALID_REQUEST,
+                invalidRequest(
                     "The profile was not requested: job %s is %s, and its task %s %d does not run."
                         + " Only a task that runs has a profile%s. See: tensorflow-ignite describe"
                         + " %1$s",

@@ -9,8 +9,11 @@ import java.util.stream.Collectors;
 public final class Minority {
   private static final int NAMED = 2;
 
-  private final Duration lasting;
-  private final String text;
+  /** The time since no majority of the nodes is here. */
+  public final Duration lasting;
+
+  /** What this means, and what to do, for people. */
+  public final String text;
 
   /**
    * @param lasting the time since no majority is here
@@ -20,16 +23,6 @@ public final class Minority {
   public Minority(Duration lasting, int here, List<Node> missing) {
     this.lasting = lasting;
     this.text = text(here, missing);
-  }
-
-  /** The time since no majority of the nodes is here. */
-  public Duration lasting() {
-    return lasting;
-  }
-
-  /** What this means, and what to do, for people. */
-  public String text() {
-    return text;
   }
 
   private static String text(int here, List<Node> missing) {

@@ -1,6 +1,6 @@
 package io.tensorflowignite.memory;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SHARING_UNAVAILABLE;
 
 import com.google.protobuf.ByteString;
@@ -43,13 +43,10 @@ public final class MappedMemory implements AutoCloseable {
   /** Throws INVALID_REQUEST unless the nonce is too long to guess. */
   public static void requireNonce(ByteString nonce) {
     if (nonce.size() < NONCE_BYTES || nonce.size() > MAX_NONCE_BYTES) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The nonce has %d bytes. A nonce has %d to %d random bytes. Send a nonce of this"
               + " length.",
-          nonce.size(),
-          NONCE_BYTES,
-          MAX_NONCE_BYTES);
+          nonce.size(), NONCE_BYTES, MAX_NONCE_BYTES);
     }
   }
 

@@ -6,7 +6,6 @@ import com.google.common.net.HostAndPort;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.Status;
 import io.tensorflowignite.base.Loops;
-import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.http.HealthCheck;
@@ -65,16 +64,7 @@ public final class InactiveApi {
       // Callers cannot be authenticated yet.
       named = local.isLoopback() || settings.security.allowsUnauthenticated();
       host = local.advertisedHost(ignite);
-      tls =
-          NodeTls.of(
-              settings.tls,
-              local.tls,
-              ignite.configuration().getSslContextFactory(),
-              local.work.resolve("authorities.pem"),
-              NodeTls.POLL_INTERVAL,
-              MessageText.shortId(ignite.cluster().localNode().id().toString()),
-              Loops.of(ignite),
-              log);
+      tls = local.tls(ignite, settings.tls, Loops.of(ignite), log);
       server =
           RejectingServer.start(
               local.host, local.ports.first, local.ports.last, tls.context(), this::status);
@@ -133,7 +123,7 @@ public final class InactiveApi {
 
     @Override
     public List<HealthCheck> ready() {
-      return List.of(HealthCheck.of("cluster", false, error(false).getMessage()));
+      return List.of(new HealthCheck("cluster", false, error(false).getMessage()));
     }
   }
 

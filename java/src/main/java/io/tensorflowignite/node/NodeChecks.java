@@ -47,13 +47,13 @@ final class NodeChecks implements NodeHealth {
     Optional<String> failure = LocalNode.failure(ignite);
     Optional<String> stuck = LocalNode.stuckThread(ignite, STUCK);
     return List.of(
-        HealthCheck.of(
+        new HealthCheck(
             "ignite",
             failure.isEmpty(),
             failure
                 .map(kind -> "Ignite cannot continue on this node: " + kind)
                 .orElse("Ignite runs")),
-        HealthCheck.of(
+        new HealthCheck(
             "threads",
             stuck.isEmpty(),
             stuck
@@ -65,7 +65,7 @@ final class NodeChecks implements NodeHealth {
   public List<HealthCheck> ready() {
     List<HealthCheck> checks = new ArrayList<>(live());
     if (LocalNode.isStopping(ignite)) {
-      checks.add(HealthCheck.of("use", false, "the node stops"));
+      checks.add(new HealthCheck("use", false, "the node stops"));
       return checks;
     }
     Optional<Node> row = nodes.get(LocalNode.id(ignite).toString());
@@ -83,13 +83,13 @@ final class NodeChecks implements NodeHealth {
 
   private static HealthCheck use(Optional<Node> row) {
     if (row.isEmpty()) {
-      return HealthCheck.of("use", false, "the node starts");
+      return new HealthCheck("use", false, "the node starts");
     }
     if (row.get().getAvailability() == NODE_AVAILABILITY_UNSPECIFIED) {
-      return HealthCheck.of("use", true, "the node is in use");
+      return new HealthCheck("use", true, "the node is in use");
     }
     boolean stops = row.get().getAvailability() == NODE_AVAILABILITY_STOPPING;
-    return HealthCheck.of("use", false, stops ? "the node stops" : "the node is drained");
+    return new HealthCheck("use", false, stops ? "the node stops" : "the node is drained");
   }
 
   /** Of the row, since other nodes choose this one for a model by its row. */
@@ -97,7 +97,7 @@ final class NodeChecks implements NodeHealth {
     boolean answers =
         row.filter(node -> node.getAgent().getPid() != 0 && node.getAgent().getError().isEmpty())
             .isPresent();
-    return HealthCheck.of(
+    return new HealthCheck(
         "agent",
         answers,
         answers ? "the agent answers" : "the agent does not answer; `nodes` names the reason");
@@ -109,7 +109,7 @@ final class NodeChecks implements NodeHealth {
         moving == 0
             ? "the node has its copies of all partitions"
             : "the node waits for copies of partitions of " + moving + " groups of caches";
-    return HealthCheck.of("partitions", hasStarted || moving == 0, text);
+    return new HealthCheck("partitions", hasStarted || moving == 0, text);
   }
 
   private HealthCheck models() {
@@ -120,6 +120,6 @@ final class NodeChecks implements NodeHealth {
             : cold.getAsLong() == 0
                 ? "the models of this node are loaded"
                 : cold.getAsLong() + " models of this node are not loaded";
-    return HealthCheck.of("models", hasStarted || cold.orElse(1) == 0, text);
+    return new HealthCheck("models", hasStarted || cold.orElse(1) == 0, text);
   }
 }

@@ -50,7 +50,6 @@ import io.tensorflowignite.job.TopologyEvents;
 import io.tensorflowignite.lease.ContactRounds;
 import io.tensorflowignite.lease.Contacts;
 import io.tensorflowignite.lease.Departures;
-import io.tensorflowignite.lease.Minority;
 import io.tensorflowignite.lease.NodeContact;
 import io.tensorflowignite.metrics.IgniteExport;
 import io.tensorflowignite.metrics.NodeMetrics;
@@ -295,7 +294,7 @@ public final class NodeRuntime implements AutoCloseable {
     inactive.close();
     local = NodeSettings.of(ignite);
     SocketBuffers.check(ignite, log);
-    NodeTls tls = opened(tls());
+    NodeTls tls = opened(local.tls(ignite, settings.tls, loops, log));
     nodes = opened(NodeTable.copied(ignite));
     departures = Departures.of(ignite);
     JobTable jobs = new JobTable(ignite);
@@ -416,7 +415,7 @@ public final class NodeRuntime implements AutoCloseable {
                 List.of(
                     new PeerCertificates(),
                     authentication,
-                    new WarningInterceptor(() -> departures.minority().map(Minority::text))),
+                    new WarningInterceptor(() -> departures.minority().map(now -> now.text))),
                 services));
     String address = HostAndPort.fromParts(host, server.port()).toString();
     String httpAddress =
@@ -562,18 +561,6 @@ public final class NodeRuntime implements AutoCloseable {
     String address = HostAndPort.fromParts(host, http.port()).toString();
     log.info("The HTTP port is up [address=" + address + ", tls=" + tls.isOn() + "]");
     return address;
-  }
-
-  private NodeTls tls() {
-    return NodeTls.of(
-        settings.tls,
-        local.tls,
-        ignite.configuration().getSslContextFactory(),
-        local.work.resolve("authorities.pem"),
-        NodeTls.POLL_INTERVAL,
-        MessageText.shortId(nodeId),
-        loops,
-        log);
   }
 
   /** Whether some connections of this cluster are encrypted, to clients or between nodes. */

@@ -1,12 +1,17 @@
 package io.tensorflowignite.node;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.settings.TaskSettings.MAX_WARM_PROCESSES;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
+import io.tensorflowignite.base.Loops;
+import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.security.tls.NodeTls;
 import io.tensorflowignite.security.tls.PemFiles;
 import io.tensorflowignite.settings.QueueSettings;
 import io.tensorflowignite.settings.TaskSettings;
+import io.tensorflowignite.settings.TlsSettings;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.nio.file.Path;
@@ -17,6 +22,7 @@ import java.util.OptionalInt;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteLogger;
 
 /**
  * The settings of one node: each is a system property {@code tensorflow.ignite.NAME} or else the
@@ -124,16 +130,27 @@ final class NodeSettings {
         return OptionalInt.of(parsed);
       }
     }
-    throw new TensorFlowIgniteException(
-        ERROR_CODE_INVALID_REQUEST,
-        String.format(
-            "tensorflow.ignite.%s is '%s'. It is the number %s to %d. Set the system property, or"
-                + " the environment variable %s, of this node to a number in this range.",
-            name, number, meaning, most, variable(name)));
+    throw invalidRequest(
+        "tensorflow.ignite.%s is '%s'. It is the number %s to %d. Set the system property, or"
+            + " the environment variable %s, of this node to a number in this range.",
+        name, number, meaning, most, variable(name));
   }
 
   static PemFiles pemFiles() {
     return new PemFiles(file("tls.certificate"), file("tls.key"), file("tls.ca"));
+  }
+
+  /** The TLS of the node's servers, by the settings of the cluster and of this node. */
+  NodeTls tls(Ignite ignite, TlsSettings cluster, Loops loops, IgniteLogger log) {
+    return NodeTls.of(
+        cluster,
+        tls,
+        ignite.configuration().getSslContextFactory(),
+        work.resolve("authorities.pem"),
+        NodeTls.POLL_INTERVAL,
+        MessageText.shortId(ignite.cluster().localNode().id().toString()),
+        loops,
+        log);
   }
 
   /** Whether only this host can connect to the API. */
@@ -222,13 +239,11 @@ final class NodeSettings {
       int first = matcher.matches() ? Integer.parseInt(matcher.group(1)) : -1;
       int last = first < 0 || matcher.group(2) == null ? first : Integer.parseInt(matcher.group(2));
       if (first < 0 || last < first || last > MAX_PORT) {
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INVALID_REQUEST,
-            String.format(
-                "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
-                    + " 0..65535, 0 for any free port%s. Set the system property, or the"
-                    + " environment variable %s, of this node to a port or a range.",
-                name, ports, needed ? "" : ", or none", variable(name)));
+        throw invalidRequest(
+            "tensorflow.ignite.%s is '%s'. It is one port or a range FIRST..LAST within"
+                + " 0..65535, 0 for any free port%s. Set the system property, or the"
+                + " environment variable %s, of this node to a port or a range.",
+            name, ports, needed ? "" : ", or none", variable(name));
       }
       return new Ports(first, last);
     }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.node;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.lease.Minority;
@@ -37,14 +37,10 @@ final class OnMinority {
   }
 
   private static TensorFlowIgniteException invalid(String name, String value, String rule) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "tensorflow.ignite.%s is '%s'. It is %s. Set the system property, or the environment"
             + " variable %s, of this node to one of these values.",
-        name,
-        value,
-        rule,
-        NodeSettings.variable(name));
+        name, value, rule, NodeSettings.variable(name));
   }
 
   /**
@@ -56,13 +52,11 @@ final class OnMinority {
     return minority
         .filter(
             now ->
-                stopAfter
-                    .map(after -> now.lasting().compareTo(lease.plus(after)) >= 0)
-                    .orElse(false))
+                stopAfter.map(after -> now.lasting.compareTo(lease.plus(after)) >= 0).orElse(false))
         .map(
             now ->
                 String.format(
                     "%s (%d s in the minority, tensorflow.ignite.%s=%s)",
-                    now.text(), now.lasting().toSeconds(), NAME, STOP_NODE));
+                    now.text, now.lasting.toSeconds(), NAME, STOP_NODE));
   }
 }

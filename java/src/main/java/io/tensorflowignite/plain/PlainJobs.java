@@ -1,7 +1,7 @@
 package io.tensorflowignite.plain;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import com.google.common.hash.Hashing;
@@ -230,19 +230,15 @@ public final class PlainJobs implements AutoCloseable {
   /** Requires what the type of the parameter promises: other languages and raw types do not. */
   private static void requireNamed(String name, Map<?, ?> given) {
     if (given == null) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "The %s of the job are null. They are a map by names. Give a map.",
-          name);
+      throw invalidRequest(
+          "The %s of the job are null. They are a map by names. Give a map.", name);
     }
     for (Object key : given.keySet()) {
       if (!(key instanceof String)) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "The %s of the job have the key %.200s, which is no text. They are a map by names."
                 + " Give a text as each key.",
-            name,
-            key);
+            name, key);
       }
     }
   }

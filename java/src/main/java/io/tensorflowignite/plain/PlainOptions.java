@@ -1,6 +1,6 @@
 package io.tensorflowignite.plain;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.EnumDescriptor;
@@ -224,7 +224,7 @@ final class PlainOptions {
         .findFirst()
         .orElseThrow(
             () ->
-                invalid(
+                invalidRequest(
                     "%s '%s' does not exist. It is one of %s. Name one of these.",
                     name,
                     value,
@@ -264,18 +264,14 @@ final class PlainOptions {
 
   private static void require(boolean holds, String text) {
     if (!holds) {
-      throw invalid("%s", text);
+      throw invalidRequest("%s", text);
     }
   }
 
   private static TensorFlowIgniteException wrong(
       String name, Object value, String rule, String example) {
-    return invalid(
+    return invalidRequest(
         "%s is %.200s, of the class %s. It is %s. Give, for example, %s.",
         name, value, typeOf(value), rule, example);
-  }
-
-  private static TensorFlowIgniteException invalid(String format, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, format, values);
   }
 }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.plain;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -110,13 +110,8 @@ final class PlainOutput {
 
   private static TensorFlowIgniteException wrong(
       String what, String given, String rule, String example) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
-        "%s is '%.200s'. It is %s. Give, for example, %s.",
-        what,
-        given,
-        rule,
-        example);
+    return invalidRequest(
+        "%s is '%.200s'. It is %s. Give, for example, %s.", what, given, rule, example);
   }
 
   /** Whether the attempt of the position has begun. */

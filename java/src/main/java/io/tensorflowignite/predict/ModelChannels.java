@@ -1,11 +1,11 @@
 package io.tensorflowignite.predict;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.ManagedChannel;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioDomainSocketChannel;
+import io.tensorflowignite.base.IdleThreads;
 import java.lang.reflect.InvocationTargetException;
 import java.net.SocketAddress;
 import java.util.concurrent.TimeUnit;
@@ -23,12 +23,7 @@ final class ModelChannels implements AutoCloseable {
   private static final long CLOSE_MS = 2_000;
 
   private final EventLoopGroup loop =
-      new NioEventLoopGroup(
-          1,
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-model-channels-%d")
-              .setDaemon(true)
-              .build());
+      new NioEventLoopGroup(1, IdleThreads.daemons("tensorflow-ignite-model-channels-%d"));
 
   ManagedChannel open(String socket) {
     return NettyChannelBuilder.forAddress(address(socket))

@@ -4,11 +4,11 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_NOT_FOUND;
 import static io.tensorflowignite.v1.ModelState.MODEL_STATE_FAILED;
 import static io.tensorflowignite.v1.NodeAvailability.NODE_AVAILABILITY_UNSPECIFIED;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.protobuf.util.Durations;
 import com.google.protobuf.util.Timestamps;
 import io.grpc.StatusRuntimeException;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
@@ -137,11 +137,7 @@ public final class ModelRunner implements AutoCloseable {
     this.loop = loops.continuous("model runner", PASS_LIMIT, () -> closed);
     this.executor =
         new ScheduledThreadPoolExecutor(
-            THREADS,
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-predict-%d")
-                .setDaemon(true)
-                .build());
+            THREADS, IdleThreads.daemons("tensorflow-ignite-predict-%d"));
   }
 
   public void start() {

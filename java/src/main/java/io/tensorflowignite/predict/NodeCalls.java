@@ -1,5 +1,6 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
@@ -105,12 +106,10 @@ final class NodeCalls implements AutoCloseable {
           .handle(NodeCalls::result);
     } catch (RejectedExecutionException e) {
       return CompletableFuture.failedFuture(
-          TensorFlowIgniteException.of(
-              ERROR_CODE_LIMIT_EXCEEDED,
+          limitExceeded(
               "%d requests of this node for the model %s wait for other nodes. More are refused."
                   + " Send fewer requests at a time, or to a node that serves the model.",
-              MAX_WAITING,
-              model));
+              MAX_WAITING, model));
     }
   }
 

@@ -1,8 +1,8 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -62,8 +62,7 @@ public final class PlainPredictions {
   public Map<String, Object> predict(String name, Map<String, Object> inputs, long timeoutMillis) {
     callers.authorize(() -> guard.predict(Predictor.name(name)));
     if (inputs == null) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The request for the model %.200s has null in place of its inputs. Inputs are a map with"
               + " a column for each input of the signature. Give a map.",
           name);
@@ -79,11 +78,9 @@ public final class PlainPredictions {
       }
     }
     if (!given.isEmpty()) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The model %s has no inputs %s. It takes exactly its signature's inputs. Remove them.",
-          model,
-          given.keySet());
+          model, given.keySet());
     }
     return plain(Predictor.await(predictor.predict(request.build(), deadline), deadline));
   }
@@ -202,12 +199,10 @@ public final class PlainPredictions {
       for (int i = 0; i < keys.length; i++) {
         Object row = byKey.get(keys[i]);
         if (row == null) {
-          throw TensorFlowIgniteException.of(
-              ERROR_CODE_INVALID_REQUEST,
+          throw invalidRequest(
               "The cache '%s' has no row with the key %.200s. A prediction is made for each key."
                   + " Leave this key out.",
-              cache,
-              keys[i]);
+              cache, keys[i]);
         }
         column[i] = value(spec, row, takes.getInputsCount(), cache);
       }
@@ -263,19 +258,15 @@ public final class PlainPredictions {
 
   private void requireRows(String cache, Object[] keys) {
     if (keys == null || keys.length == 0) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The request has no keys. A prediction is made for each key. Give one or more.");
     }
     int empty = Arrays.asList(keys).indexOf(null);
     if (empty >= 0) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The key at the index %d of %d keys for the cache '%s' is null. No row has this key."
               + " Leave it out.",
-          empty,
-          keys.length,
-          cache);
+          empty, keys.length, cache);
     }
     if (ignite.cache(cache) == null) {
       throw noCache(cache);
@@ -292,10 +283,8 @@ public final class PlainPredictions {
 
   private static long requirePositive(long timeoutMillis) {
     if (timeoutMillis <= 0) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "The timeout is %d ms. It is a number above 0. Give a larger number.",
-          timeoutMillis);
+      throw invalidRequest(
+          "The timeout is %d ms. It is a number above 0. Give a larger number.", timeoutMillis);
     }
     return timeoutMillis;
   }

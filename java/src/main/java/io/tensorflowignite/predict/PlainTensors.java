@@ -1,7 +1,7 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.predict.decide.Tensors.STRING;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -44,13 +44,10 @@ public final class PlainTensors {
   static Tensor ofRows(TensorSpec spec, Object... values) {
     Tensor tensor = of(spec, values);
     if (tensor.getShape(0) != values.length) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The input %s has the numbers of %d rows, and the request has %d. Each value is one row."
               + " Give each row as many numbers as the model takes.",
-          Tensors.text(spec),
-          tensor.getShape(0),
-          values.length);
+          Tensors.text(spec), tensor.getShape(0), values.length);
     }
     return tensor;
   }
@@ -324,27 +321,21 @@ public final class PlainTensors {
   }
 
   private static TensorFlowIgniteException noPlainValue(Tensor tensor) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "The output %s has the type %s, for which there is no plain value. Plain values are"
             + " integers, float32, float64, booleans and texts. Call Predict over gRPC.",
-        tensor.getName(),
-        tensor.getDtype());
+        tensor.getName(), tensor.getDtype());
   }
 
   private TensorFlowIgniteException invalid(String reason) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "The input %s %s. The model takes %s; the first axis is the rows. Give an array with the"
             + " values of all rows.",
-        spec.getName(),
-        reason,
-        Tensors.text(spec));
+        spec.getName(), reason, Tensors.text(spec));
   }
 
   private TensorFlowIgniteException otherRows(long size) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "The input %s has the shape %s, so %d rows of the shape %s. The model takes %s; the first"
             + " axis is the rows, and a row has %d elements. Give each row that number of elements,"
             + " or all rows in one flat array.",

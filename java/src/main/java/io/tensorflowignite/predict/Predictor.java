@@ -1,5 +1,6 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
@@ -290,8 +291,7 @@ public final class Predictor implements AutoCloseable {
   private static Matcher parse(String model) {
     Matcher reference = REFERENCE.matcher(model == null ? "" : model);
     if (!reference.matches()) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "'%.200s' names no model. A model is NAME or NAME:VERSION, such as digits and digits:3."
               + " Use a name of this form.",
           model);

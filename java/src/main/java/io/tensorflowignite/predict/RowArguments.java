@@ -1,8 +1,7 @@
 package io.tensorflowignite.predict;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.predict.decide.Tensors;
 import io.tensorflowignite.v1.ModelSignature;
 import io.tensorflowignite.v1.PredictRequest;
@@ -25,8 +24,7 @@ final class RowArguments {
       return names.get(0);
     }
     if (!names.contains(given)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The model %s has the outputs %s, and the call names %s. A call returns one output. Name"
               + " it after a #, such as '%s#%s'.",
           model,
@@ -51,20 +49,17 @@ final class RowArguments {
     } else if (values.size() % 2 == 0) {
       for (int i = 0; i < values.size(); i += 2) {
         if (byName.putIfAbsent(values.get(i), values.get(i + 1)) != null) {
-          throw TensorFlowIgniteException.of(
-              ERROR_CODE_INVALID_REQUEST,
+          throw invalidRequest(
               "The call of the model %s has the input '%s' twice. Each input has one value. Leave"
                   + " one of them out.",
-              model,
-              values.get(i));
+              model, values.get(i));
         }
       }
     }
     List<String> names =
         signature.getInputsList().stream().map(TensorSpec::getName).collect(Collectors.toList());
     if (!byName.keySet().equals(Set.copyOf(names))) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The model %s takes the inputs %s, and the call has %d values. A call has the value of"
               + " the only input, or the name and the value of each input in turn. Several columns"
               + " of one input are a list: (a, b). Give these values.",

@@ -1,7 +1,7 @@
 package io.tensorflowignite.predict;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_UNUSABLE;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PREDICTION_TIMED_OUT;
@@ -166,17 +166,12 @@ final class ServedModel {
         return Optional.empty();
       }
       if (!queue.offer(call, group, rows, bytes, System.nanoTime(), deadline)) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_LIMIT_EXCEEDED,
+        throw limitExceeded(
             "A request of %d rows and %d bytes for the model %s is refused: %d rows wait for it on"
                 + " this node. The deployment limits the number of rows that wait"
                 + " (max_waiting_rows), and together they take at most a %dth of the heap. Send"
                 + " fewer requests at a time, or deploy more replicas.",
-            rows,
-            bytes,
-            name(),
-            queue.waitingRows(),
-            HEAP_DIVISOR);
+            rows, bytes, name(), queue.waitingRows(), HEAP_DIVISOR);
       }
     }
     pump();
@@ -430,14 +425,11 @@ final class ServedModel {
       case FAILED_PRECONDITION:
         return new TensorFlowIgniteException(ERROR_CODE_MODEL_UNUSABLE, text);
       case RESOURCE_EXHAUSTED:
-        return TensorFlowIgniteException.of(
-            ERROR_CODE_LIMIT_EXCEEDED,
+        return limitExceeded(
             "The model %s has not enough memory for the request or its answer: %s. The deployment"
                 + " limits the memory of its process (memory), and an answer has at most a %dth of"
                 + " the heap of a node. Send fewer rows at a time, or raise the limit.",
-            name(),
-            text,
-            HEAP_DIVISOR);
+            name(), text, HEAP_DIVISOR);
       case DEADLINE_EXCEEDED:
         return timedOut();
       default:

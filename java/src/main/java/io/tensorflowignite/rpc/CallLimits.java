@@ -2,7 +2,6 @@ package io.tensorflowignite.rpc;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.grpc.Attributes;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
 import io.grpc.Metadata;
@@ -11,6 +10,7 @@ import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.ServerTransportFilter;
 import io.grpc.Status;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,12 +40,7 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
   private final Map<String, AtomicInteger> callsByMethod = new ConcurrentHashMap<>();
   private final AtomicInteger connections = new AtomicInteger();
   private final ScheduledThreadPoolExecutor clock =
-      new ScheduledThreadPoolExecutor(
-          1,
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-api-clock")
-              .setDaemon(true)
-              .build());
+      new ScheduledThreadPoolExecutor(1, IdleThreads.daemons("tensorflow-ignite-api-clock"));
 
   CallLimits() {
     clock.setRemoveOnCancelPolicy(true);

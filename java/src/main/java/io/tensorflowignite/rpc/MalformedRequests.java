@@ -1,6 +1,6 @@
 package io.tensorflowignite.rpc;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.grpc.MethodDescriptor.Marshaller;
 import io.grpc.ServerServiceDefinition;
@@ -54,13 +54,11 @@ final class MalformedRequests<Q> extends RequestMarshallers.Reading<Q> {
       return (Q)
           new Malformed(
               ErrorStatuses.of(
-                  TensorFlowIgniteException.of(
-                      ERROR_CODE_INVALID_REQUEST,
+                  invalidRequest(
                       "A request of %s cannot be read: %s. It must be one message of the"
                           + " method's request type. Use a client of the same version as the"
                           + " node.",
-                      method,
-                      reason.getMessage())));
+                      method, reason.getMessage())));
     }
   }
 }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.rpc;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import com.google.protobuf.MessageLite;
 import io.grpc.Context;
@@ -211,14 +211,11 @@ public final class ResponseMemory implements ServerInterceptor {
     void keep(long bytes) {
       if (bytes > highest()) {
         // An error instead of a reset, which has no text: a further call would fail again.
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_LIMIT_EXCEEDED,
+        throw limitExceeded(
             "The response of %s would take %,d bytes of the node's heap. All responses that wait"
                 + " may take %,d bytes, which are three eighths of the heap. Ask for less, such as"
                 + " a directory with fewer entries, or give the nodes a larger heap (-Xmx).",
-            method,
-            bytes,
-            highest());
+            method, bytes, highest());
       }
       List<OpenCall> stalled;
       synchronized (ResponseMemory.this) {

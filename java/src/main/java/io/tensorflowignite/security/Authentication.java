@@ -136,13 +136,13 @@ public final class Authentication implements ServerInterceptor {
     if (token != null && TaskToken.hasTaskPrefix(token)) {
       return task(token, peer, certificate);
     }
-    if (policy.requiresCertificates() && certificate == null) {
+    if (policy.requiresCertificates && certificate == null) {
       throw unauthenticated(
           "The connection has no certificate. This cluster requires a certificate of each client"
               + " (TensorFlowService.security.clientCertificates=required). Connect with a"
               + " certificate that the cluster's CA has signed.");
     }
-    if (!policy.requiresCredentials()) {
+    if (!policy.requiresCredentials) {
       return Caller.of(
           new Principal(CertificateNames.principal(certificate), Principal.Kind.CERTIFICATE));
     }
@@ -183,7 +183,7 @@ public final class Authentication implements ServerInterceptor {
   }
 
   private Caller task(String text, InetSocketAddress peer, X509Certificate certificate) {
-    if (policy.requiresCertificates()
+    if (policy.requiresCertificates
         && certificate == null
         && (peer == null || !clusterHosts.test(peer))) {
       throw unauthenticated(
@@ -198,7 +198,7 @@ public final class Authentication implements ServerInterceptor {
                     unauthenticated(
                         "The token of a task is not valid. It is valid while the task's attempt"
                             + " runs and the task has not been replaced. End this process."));
-    return Caller.task(new Principal(MessageText.name(scope.task()), Principal.Kind.TASK), scope);
+    return Caller.task(new Principal(MessageText.name(scope.task), Principal.Kind.TASK), scope);
   }
 
   private static String only(Iterable<String> given) {

@@ -9,7 +9,7 @@ import java.util.Optional;
 final class Caller {
   static final Context.Key<Caller> KEY = Context.key("tensorflow-ignite-caller");
 
-  private final Principal principal;
+  final Principal principal;
   private final TaskScope task;
   private final IgniteSecurityAccess.User user;
   private volatile boolean authorized;
@@ -35,10 +35,6 @@ final class Caller {
   /** The same caller for another call, which is not authorized yet. */
   Caller forNewCall() {
     return new Caller(principal, task, user);
-  }
-
-  Principal principal() {
-    return principal;
   }
 
   /** The scope of a task; empty for other callers. */

@@ -57,8 +57,8 @@ public final class Guard {
 
   /** The owner of jobs that the caller submits; empty without authentication. */
   public String owner() {
-    Principal principal = caller().principal();
-    return principal.isNamed() ? principal.name() : "";
+    Principal principal = caller().principal;
+    return principal.isNamed() ? principal.name : "";
   }
 
   /** Permission to upload code and to submit jobs. */
@@ -80,9 +80,7 @@ public final class Guard {
 
   /** The jobs that the caller may watch. */
   public List<Job> watchable(Collection<Job> jobs) {
-    List<Job> shown = jobs.stream().filter(this::mayWatch).collect(Collectors.toList());
-    caller().markAuthorized();
-    return shown;
+    return permitted(jobs, this::mayWatch);
   }
 
   public boolean mayStop(Job job) {
@@ -98,7 +96,7 @@ public final class Guard {
   /** Permission to prove the end of a job's tasks; only the token of such a task gives it. */
   public void proveEnd(String jobId) {
     boolean may =
-        caller().principal().kind() == Principal.Kind.ANYONE
+        caller().principal.kind == Principal.Kind.ANYONE
             || caller().task().map(task -> task.hasJob(jobId)).orElse(false);
     requireOf(Job.newBuilder().setId(jobId).build(), Permission.STOP, may);
   }
@@ -106,8 +104,8 @@ public final class Guard {
   /** Permission to take part in an agreement of an attempt's workers, as a given task. */
   public void agree(TaskKey task) {
     boolean may =
-        caller().principal().kind() == Principal.Kind.ANYONE
-            || caller().task().map(scope -> scope.task().equals(task)).orElse(false);
+        caller().principal.kind == Principal.Kind.ANYONE
+            || caller().task().map(scope -> scope.task.equals(task)).orElse(false);
     requireOf(Job.newBuilder().setId(task.getJobId()).build(), Permission.WATCH, may);
   }
 
@@ -129,12 +127,7 @@ public final class Guard {
   /** The caches that the caller may read. */
   public List<String> readable(Collection<String> caches) {
     Caller caller = caller();
-    List<String> shown =
-        caches.stream()
-            .filter(cache -> may(caller, Permission.READ, cache, CACHE_READ, cache))
-            .collect(Collectors.toList());
-    caller.markAuthorized();
-    return shown;
+    return permitted(caches, cache -> may(caller, Permission.READ, cache, CACHE_READ, cache));
   }
 
   /**
@@ -171,7 +164,7 @@ public final class Guard {
         caller
             .task()
             .map(task -> task.leadsThrough(path))
-            .orElseGet(() -> access != null && access.leadsThrough(caller.principal(), path));
+            .orElseGet(() -> access != null && access.leadsThrough(caller.principal, path));
     if (may(caller, Permission.FILES_READ, path, CACHE_READ, storage)) {
       caller.markAuthorized();
       return true;
@@ -193,13 +186,13 @@ public final class Guard {
     boolean another =
         caller.task().isPresent()
             && !task.equals(TaskKey.getDefaultInstance())
-            && !task.equals(caller.task().get().task());
+            && !task.equals(caller.task().get().task);
     if (another) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_PERMISSION_DENIED,
           "The %s may not change '%s' in the name of the %s. A task changes files only in its"
               + " own name. Send the task's own key.",
-          caller.principal(),
+          caller.principal,
           path,
           MessageText.name(task));
     }
@@ -252,17 +245,19 @@ public final class Guard {
   /** The models that the caller may call. */
   public List<String> callable(Collection<String> models) {
     Caller caller = caller();
-    List<String> shown =
-        models.stream()
-            .filter(model -> may(caller, Permission.PREDICT, model, SERVICE_INVOKE, SERVICE))
-            .collect(Collectors.toList());
-    caller.markAuthorized();
-    return shown;
+    return permitted(
+        models, model -> may(caller, Permission.PREDICT, model, SERVICE_INVOKE, SERVICE));
+  }
+
+  private <T> List<T> permitted(Collection<T> all, Predicate<T> may) {
+    List<T> permitted = all.stream().filter(may).collect(Collectors.toList());
+    caller().markAuthorized();
+    return permitted;
   }
 
   private void requireUsers(String cache) {
     Caller caller = caller();
-    if (caller.principal().kind() != Principal.Kind.ANYONE && systemCaches.test(cache)) {
+    if (caller.principal.kind != Principal.Kind.ANYONE && systemCaches.test(cache)) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_PERMISSION_DENIED,
           "The cache '%s' is a system cache: it holds jobs or files of all users. No rule"
@@ -291,10 +286,10 @@ public final class Guard {
   private void requireBelow(Permission permission, String directory) {
     Caller caller = caller();
     boolean may =
-        caller.principal().kind() == Principal.Kind.ANYONE
+        caller.principal.kind == Principal.Kind.ANYONE
             // A task's scope consists of whole directories.
             || caller.task().isPresent()
-            || access.allowsBelow(caller.principal(), permission, directory);
+            || access.allowsBelow(caller.principal, permission, directory);
     if (!may) {
       throw denied(
           caller, permission, directory.endsWith("/") ? directory + "*" : directory + "/*");
@@ -307,13 +302,13 @@ public final class Guard {
       String object,
       SecurityPermission ignitePermission,
       String name) {
-    if (caller.principal().kind() == Principal.Kind.ANYONE) {
+    if (caller.principal.kind == Principal.Kind.ANYONE) {
       return true;
     }
     if (caller.task().isPresent()) {
       return mayTask(caller.task().get(), permission, object);
     }
-    return access.allows(caller.principal(), permission, object)
+    return access.allows(caller.principal, permission, object)
         && caller.user().map(user -> user.allows(ignitePermission, name)).orElse(true);
   }
 
@@ -333,8 +328,8 @@ public final class Guard {
   }
 
   private static boolean owns(Caller caller, Job job) {
-    Principal principal = caller.principal();
-    return principal.isNamed() && principal.name().equals(job.getOwner());
+    Principal principal = caller.principal;
+    return principal.isNamed() && principal.name.equals(job.getOwner());
   }
 
   private Caller caller() {
@@ -379,7 +374,7 @@ public final class Guard {
                     "Permissions come from rules (TensorFlowService.security.access), and from"
                         + " Ignite's security plugin if there is one. Ask the administrator of the"
                         + " cluster for a rule like '"
-                        + caller.principal().name()
+                        + caller.principal.name
                         + " "
                         + permission
                         + pattern
@@ -387,7 +382,7 @@ public final class Guard {
     return TensorFlowIgniteException.of(
         ERROR_CODE_PERMISSION_DENIED,
         "%s lacks the permission %s%s. %s",
-        caller.task().isPresent() ? "The " + caller.principal() : caller.principal(),
+        caller.task().isPresent() ? "The " + caller.principal : caller.principal,
         permission,
         of,
         rule);

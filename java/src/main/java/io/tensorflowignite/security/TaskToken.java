@@ -26,8 +26,10 @@ public final class TaskToken {
               + "\\.[A-Za-z0-9_-]{43}");
   private static final SecureRandom RANDOM = new SecureRandom();
 
-  private final TaskKey task;
-  private final String text;
+  final TaskKey task;
+
+  /** The token itself, only for its task. */
+  public final String text;
 
   private TaskToken(TaskKey task, String text) {
     this.task = task;
@@ -76,15 +78,6 @@ public final class TaskToken {
             .setIncarnation(Integer.parseInt(matcher.group(5)))
             .build();
     return Optional.of(new TaskToken(task, text));
-  }
-
-  TaskKey task() {
-    return task;
-  }
-
-  /** The token itself, only for its task. */
-  public String text() {
-    return text;
   }
 
   /** SHA-256 of the token. */

@@ -39,12 +39,12 @@ public final class TaskTokens {
 
   /** The scope of the token; empty unless the token belongs to a task that may run now. */
   Optional<TaskScope> verify(TaskToken token) {
-    return jobs.row(token.task().getJobId()).flatMap(job -> verify(token, job));
+    return jobs.row(token.task.getJobId()).flatMap(job -> verify(token, job));
   }
 
   /** The id of the job whose task has the token, before it is verified; empty: it is malformed. */
   public static String jobOf(String text) {
-    return TaskToken.parse(text).map(token -> token.task().getJobId()).orElse("");
+    return TaskToken.parse(text).map(token -> token.task.getJobId()).orElse("");
   }
 
   /**
@@ -53,7 +53,7 @@ public final class TaskTokens {
    */
   public Optional<NodeReport> proofOfEnd(String text) {
     return TaskToken.parse(text)
-        .flatMap(token -> jobs.row(token.task().getJobId()).flatMap(job -> proofOfEnd(token, job)));
+        .flatMap(token -> jobs.row(token.task.getJobId()).flatMap(job -> proofOfEnd(token, job)));
   }
 
   static Optional<NodeReport> proofOfEnd(TaskToken token, Job job) {
@@ -62,7 +62,7 @@ public final class TaskTokens {
             task ->
                 NodeReport.newBuilder()
                     .setJobId(job.getId())
-                    .setAttempt(token.task().getAttempt())
+                    .setAttempt(token.task.getAttempt())
                     .setNodeId(task.getNodeId())
                     .setReached(ATTEMPT_PHASE_STOP)
                     .build());
@@ -72,7 +72,7 @@ public final class TaskTokens {
     // A task that was requested to stop may still save its state.
     return newestTask(token, job)
         .filter(task -> !ENDED.contains(task.getStatus().getState()))
-        .map(task -> TaskScope.of(token.task(), job));
+        .map(task -> TaskScope.of(token.task, job));
   }
 
   private static Optional<Task> newestTask(TaskToken token, Job job) {
@@ -80,11 +80,11 @@ public final class TaskTokens {
       return Optional.empty();
     }
     Attempt newest = job.getAttempts(job.getAttemptsCount() - 1);
-    if (newest.getNumber() != token.task().getAttempt()) {
+    if (newest.getNumber() != token.task.getAttempt()) {
       return Optional.empty();
     }
     return newest.getTasksList().stream()
-        .filter(task -> isSame(task, token.task()))
+        .filter(task -> isSame(task, token.task))
         .filter(task -> matches(token, task.getStatus().getTokenDigest()))
         .findFirst();
   }

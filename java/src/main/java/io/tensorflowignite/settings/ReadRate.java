@@ -27,24 +27,15 @@ public final class ReadRate implements Serializable {
   private static final int MAX_TEXT = 40;
   private static final Map<String, Long> UNITS =
       Map.of(
-          "",
-          1L,
-          "k",
-          1_000L,
-          "m",
-          1_000_000L,
-          "g",
-          1_000_000_000L,
-          "t",
-          1_000_000_000_000L,
-          "ki",
-          1L << 10,
-          "mi",
-          1L << 20,
-          "gi",
-          1L << 30,
-          "ti",
-          1L << 40);
+          "", 1L,
+          "k", 1_000L,
+          "m", 1_000_000L,
+          "g", 1_000_000_000L,
+          "t", 1_000_000_000_000L,
+          "ki", 1L << 10,
+          "mi", 1L << 20,
+          "gi", 1L << 30,
+          "ti", 1L << 40);
 
   /** Whether reading yields to the application's work on the node. */
   public final boolean yields;

@@ -33,11 +33,7 @@ public final class DeploymentTable implements AutoCloseable {
    * there is none, or it is unreadable.
    */
   public Optional<ModelDeployment> get(String name) {
-    if (!isWhole()) {
-      return read(name, rows.get(name));
-    }
-    Optional<ModelDeployment> row = copy.get(name);
-    return row == null ? Optional.empty() : row;
+    return isWhole() ? copy.get(name).flatMap(row -> row) : read(name, rows.get(name));
   }
 
   /** All readable rows, in no order; of another node while this node's copy is not whole. */

@@ -83,7 +83,7 @@ public final class JobHistory {
 
   /** A job that is over; empty: there is none, or its row is lost. */
   Optional<Job> finished(String id) {
-    return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job());
+    return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job);
   }
 
   /**

@@ -37,7 +37,7 @@ public final class JobIndex implements AutoCloseable {
    * unreadable row is in state UNREADABLE.
    */
   public List<Job> current() {
-    return rows.all().stream().map(JobRow::job).collect(Collectors.toCollection(ArrayList::new));
+    return rows.all().stream().map(row -> row.job).collect(Collectors.toCollection(ArrayList::new));
   }
 
   /** Whether there is any of {@link #current}. */
@@ -47,13 +47,13 @@ public final class JobIndex implements AutoCloseable {
 
   /** One of {@link #current}. */
   public Optional<Job> current(String id) {
-    return Optional.ofNullable(rows.get(id)).map(JobRow::job);
+    return rows.get(id).map(row -> row.job);
   }
 
   /** The summaries of jobs that are over, in no order. */
   public List<Job> finished() {
     return finished.all().stream()
-        .map(JobRow::job)
+        .map(row -> row.job)
         .collect(Collectors.toCollection(ArrayList::new));
   }
 
@@ -68,15 +68,14 @@ public final class JobIndex implements AutoCloseable {
   public List<Job> withTasksOn(String nodeId) {
     return rows.all().stream()
         .filter(row -> row.hasTasksOn(nodeId))
-        .map(JobRow::job)
+        .map(row -> row.job)
         .collect(Collectors.toList());
   }
 
   /** The number of tasks of the newest attempts of jobs that are not over, by id of a node. */
   public Map<String, Integer> tasksByNode() {
     Map<String, Integer> tasks = new HashMap<>();
-    rows.all()
-        .forEach(row -> row.tasksByNode().forEach((id, n) -> tasks.merge(id, n, Integer::sum)));
+    rows.all().forEach(row -> row.tasksByNode.forEach((id, n) -> tasks.merge(id, n, Integer::sum)));
     return tasks;
   }
 

@@ -15,8 +15,12 @@ import java.util.stream.Stream;
 /** A value of the job table as a job. */
 final class JobRow {
   private final Object value;
-  private final Job job;
-  private final Map<String, Integer> tasksByNode;
+
+  /** The job; if the row cannot be read, a job in state UNREADABLE with the reason. */
+  final Job job;
+
+  /** The number of tasks of the newest attempt of the job, which is not over, by id of a node. */
+  final Map<String, Integer> tasksByNode;
 
   JobRow(Object key, Object value) {
     this.value = value;
@@ -31,19 +35,9 @@ final class JobRow {
             .collect(Collectors.toMap(Task::getNodeId, task -> 1, Integer::sum));
   }
 
-  /** The number of tasks of the newest attempt of the job, which is not over, by id of a node. */
-  Map<String, Integer> tasksByNode() {
-    return tasksByNode;
-  }
-
   /** Whether the newest attempt of the job, which is not over, has tasks on the node. */
   boolean hasTasksOn(String node) {
     return tasksByNode.containsKey(node);
-  }
-
-  /** The job; if the row cannot be read, a job in state UNREADABLE with the reason. */
-  Job job() {
-    return job;
   }
 
   /** Whether the value of the row's key is still the same. */

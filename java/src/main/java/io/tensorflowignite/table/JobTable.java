@@ -56,7 +56,7 @@ public final class JobTable {
 
   /** A job that is not over, or is about to be moved to the history. */
   public Optional<Job> row(String id) {
-    return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job());
+    return Optional.ofNullable(rows.get(id)).map(value -> new JobRow(id, value).job);
   }
 
   /**
@@ -65,7 +65,7 @@ public final class JobTable {
    */
   public List<Job> current() {
     List<Job> jobs = new ArrayList<>();
-    rows.forEach((key, value) -> jobs.add(new JobRow(key, value).job()));
+    rows.forEach((key, value) -> jobs.add(new JobRow(key, value).job));
     return jobs;
   }
 
@@ -82,7 +82,7 @@ public final class JobTable {
     public Optional<Job> read() {
       Object value = rows.get(id);
       last = value == null || (last != null && last.isOf(value)) ? last : new JobRow(id, value);
-      return value == null ? Optional.empty() : Optional.of(last.job());
+      return value == null ? Optional.empty() : Optional.of(last.job);
     }
   }
 
@@ -95,7 +95,7 @@ public final class JobTable {
   }
 
   private Optional<Job> summary(String id) {
-    return Optional.ofNullable(finished.get(id)).map(value -> new JobRow(id, value).job());
+    return Optional.ofNullable(finished.get(id)).map(value -> new JobRow(id, value).job);
   }
 
   /**

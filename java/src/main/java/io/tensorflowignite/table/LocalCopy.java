@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
@@ -74,11 +75,10 @@ final class LocalCopy<R> implements AutoCloseable {
     return List.copyOf(parsed.keySet());
   }
 
-  /** The row of a key; null: there is none. */
-  R get(Object key) {
+  /** The row of a key; empty: there is none. */
+  Optional<R> get(Object key) {
     refresh();
-    Parsed<R> known = parsed.get(key);
-    return known == null ? null : known.row;
+    return Optional.ofNullable(parsed.get(key)).map(known -> known.row);
   }
 
   /** Whether it has all rows; after its join, a node receives them from other nodes for a while. */

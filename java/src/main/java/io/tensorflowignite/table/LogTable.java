@@ -91,6 +91,17 @@ public final class LogTable {
     return LogChunk.newBuilder().setSequence(number).setDroppedBytes(bytes).build();
   }
 
+  /** The key of the present process of a task. */
+  public static TaskKey key(String jobId, int attempt, Task task) {
+    return TaskKey.newBuilder()
+        .setJobId(jobId)
+        .setAttempt(attempt)
+        .setRole(task.getRole())
+        .setIndex(task.getIndex())
+        .setIncarnation(task.getIncarnation())
+        .build();
+  }
+
   /** The keys of all processes of an attempt's tasks. */
   public static List<TaskKey> keys(String jobId, Attempt attempt) {
     List<TaskKey> keys = new ArrayList<>();
@@ -99,12 +110,7 @@ public final class LogTable {
         // A role of a later version has no name here.
         continue;
       }
-      TaskKey.Builder key =
-          TaskKey.newBuilder()
-              .setJobId(jobId)
-              .setAttempt(attempt.getNumber())
-              .setRole(task.getRole())
-              .setIndex(task.getIndex());
+      TaskKey.Builder key = key(jobId, attempt.getNumber(), task).toBuilder();
       for (int incarnation = 0; incarnation <= task.getIncarnation(); incarnation++) {
         keys.add(key.setIncarnation(incarnation).build());
       }

@@ -41,8 +41,7 @@ public final class ModelStateTable implements AutoCloseable {
 
   /** The row of a node in this node's copy; empty: there is none, or it is unreadable. */
   public Optional<NodeModels> get(String node) {
-    Optional<NodeModels> row = copy.get(node);
-    return row == null ? Optional.empty() : row;
+    return copy.get(node).flatMap(row -> row);
   }
 
   /**

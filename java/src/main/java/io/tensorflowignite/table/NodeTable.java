@@ -45,8 +45,8 @@ public final class NodeTable implements AutoCloseable {
     if (!inTopology(nodeId)) {
       return Optional.empty();
     }
-    Optional<Node> copied = copy == null ? null : copy.get(nodeId);
-    return copied == null ? read(nodeId, rows.get(nodeId)) : copied;
+    Optional<Optional<Node>> copied = copy == null ? Optional.empty() : copy.get(nodeId);
+    return copied.orElseGet(() -> read(nodeId, rows.get(nodeId)));
   }
 
   /** The rows of the nodes that are in the topology now, in the order in which they joined. */

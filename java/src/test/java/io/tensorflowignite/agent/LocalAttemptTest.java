@@ -10,6 +10,7 @@ import static org.junit.Assert.assertTrue;
 
 import com.google.common.hash.Hashing;
 import com.google.protobuf.ByteString;
+import io.tensorflowignite.table.LogTable;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.NodeReport;
 import io.tensorflowignite.v1.Task;
@@ -23,12 +24,12 @@ public class LocalAttemptTest {
   private final LocalAttempt attempt =
       new LocalAttempt(Job.newBuilder().setId("3f2a1b00").build(), 2);
   private final Task worker = Task.newBuilder().setRole(ROLE_WORKER).setIndex(1).build();
-  private final TaskKey key = LocalAttempt.key("3f2a1b00", 2, worker);
+  private final TaskKey key = LogTable.key("3f2a1b00", 2, worker);
 
   @Test
   public void aTaskHasATokenAndItsNodeReportsTheDigestInEveryStatus() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    String token = attempt.token(key).text();
+    String token = attempt.token(key).text;
     assertTrue(token, token.startsWith("task.3f2a1b00.2.worker.1.0."));
     assertReported(token);
     attempt.observe(key, TaskStatus.newBuilder().setState(TASK_STATE_RUNNING).build());
@@ -46,10 +47,10 @@ public class LocalAttemptTest {
   @Test
   public void replacedTaskHasItsOwnToken() {
     attempt.reserve(worker, "10.0.0.1:7001", 17);
-    String before = attempt.token(key).text();
+    String before = attempt.token(key).text;
     Task next = worker.toBuilder().setIncarnation(1).build();
     assertTrue(attempt.replace(next));
-    String token = attempt.token(LocalAttempt.key("3f2a1b00", 2, next)).text();
+    String token = attempt.token(LogTable.key("3f2a1b00", 2, next)).text;
     assertNotEquals(before, token);
     assertReported(token);
   }
@@ -80,7 +81,7 @@ public class LocalAttemptTest {
     assertFalse("its node waits for nothing", attempt.isActive());
     Task next = worker.toBuilder().setIncarnation(1).build();
     assertTrue(attempt.replace(next));
-    TaskKey nextKey = LocalAttempt.key("3f2a1b00", 2, next);
+    TaskKey nextKey = LogTable.key("3f2a1b00", 2, next);
     assertTrue(attempt.isToStart(nextKey));
     attempt.markStarted(nextKey);
     assertFalse(attempt.isToStart(nextKey));

@@ -151,7 +151,7 @@ public final class SimulatedRunner {
   }
 
   private void start(Job job, Attempt attempt, Task task, LocalAttempt local) {
-    TaskKey key = LocalAttempt.key(local.jobId, local.number, task);
+    TaskKey key = local.key(task);
     Agent current = agent.get();
     if (!local.hasTask(key) && !local.replace(task)) {
       local.error("the node's service was restarted and has no state of attempt " + local.number);

@@ -32,11 +32,11 @@ final class ArrowRows {
     List<FieldVector> vectors = new ArrayList<>();
     for (int i = 0; i < schema.getFields().size(); i++) {
       BorrowedVector vector = new BorrowedVector(schema.getFields().get(i));
-      vector.wrap(batch.columns().get(i));
+      vector.wrap(batch.columns.get(i));
       vectors.add(vector);
     }
     VectorSchemaRoot received = VectorSchemaRoot.create(schema, allocator);
-    try (VectorSchemaRoot sent = new VectorSchemaRoot(schema, vectors, batch.rows());
+    try (VectorSchemaRoot sent = new VectorSchemaRoot(schema, vectors, batch.rows);
         ArrowRecordBatch message = new VectorUnloader(sent).getRecordBatch()) {
       new VectorLoader(received).load(message);
     }

@@ -41,7 +41,7 @@ public class BatchWriterTest {
     Field pixels =
         ArrowRows.fixed("pixels", 4, ColumnType.plain("item", new ArrowType.Int(8, false)));
     Field number = ColumnType.plain("n", new ArrowType.Int(32, true));
-    Field shape = ColumnTypes.ofClass(String[].class).get().shape();
+    Field shape = ColumnTypes.ofClass(String[].class).get().shape;
     Field strings = new Field("s", shape.getFieldType(), shape.getChildren());
 
     assertMismatch(
@@ -151,7 +151,7 @@ public class BatchWriterTest {
         writer.append(7, new byte[1 << 10]);
       }
       try (Batch small = writer.take()) {
-        assertTrue("rows: " + small.rows(), small.rows() <= 8);
+        assertTrue("rows: " + small.rows, small.rows <= 8);
       }
     }
   }

@@ -62,13 +62,13 @@ public class RowRollbackTest {
     try (BatchWriter writer = writer(Nulls.NULLS_KEEP, false, INT)) {
       writer.append(1, new Object[] {1});
       try (Batch batch = writer.take()) {
-        assertEquals(0, batch.columns().get(0).nulls());
-        assertEquals(0, batch.columns().get(0).buffers().get(0).capacity());
+        assertEquals(0, batch.columns.get(0).nulls);
+        assertEquals(0, batch.columns.get(0).buffers.get(0).capacity());
       }
       writer.append(1, new Object[] {null});
       try (Batch batch = writer.take()) {
-        assertEquals(1, batch.columns().get(0).nulls());
-        assertEquals(1, batch.columns().get(0).buffers().get(0).writerIndex());
+        assertEquals(1, batch.columns.get(0).nulls);
+        assertEquals(1, batch.columns.get(0).buffers.get(0).writerIndex());
       }
     }
   }

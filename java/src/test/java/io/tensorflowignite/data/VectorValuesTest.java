@@ -166,13 +166,13 @@ public class VectorValuesTest {
 
   @Test
   public void listsOfListsAndMapsBecomeArraysAndMaps() throws Exception {
-    Field ints = ColumnTypes.ofClass(int[].class).get().shape();
+    Field ints = ColumnTypes.ofClass(int[].class).get().shape;
     Field text = ColumnType.plain(null, ArrowType.Utf8.INSTANCE);
     ColumnType lists = stored(ColumnType.listOf(ints));
     ColumnType maps = stored(ColumnType.mapOf(text, ints));
 
     assertConverted(lists, new Object[] {new int[] {1}, new int[0]}, new Object[0]);
-    assertEquals(Object[].class, lists.storage());
+    assertEquals(Object[].class, lists.storage);
     try (VectorSchemaRoot root = laidOut(maps, Map.of("a", new int[] {1, 2}), Map.of())) {
       VectorValues values = VectorValues.of(root.getVector(0), NO_OBJECTS);
       Map<?, ?> first = (Map<?, ?>) values.get(0);

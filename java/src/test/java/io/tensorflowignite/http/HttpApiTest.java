@@ -637,7 +637,7 @@ public class HttpApiTest {
 
     @Override
     public List<HealthCheck> live() {
-      return List.of(HealthCheck.of("ignite", isOk, isOk ? "it runs" : "it has failed"));
+      return List.of(new HealthCheck("ignite", isOk, isOk ? "it runs" : "it has failed"));
     }
 
     @Override
@@ -645,7 +645,7 @@ public class HttpApiTest {
       calls.incrementAndGet();
       blocked.lock();
       blocked.unlock();
-      return List.of(HealthCheck.of("use", isOk, isOk ? "it is in use" : "it is drained"));
+      return List.of(new HealthCheck("use", isOk, isOk ? "it is in use" : "it is drained"));
     }
   }
 

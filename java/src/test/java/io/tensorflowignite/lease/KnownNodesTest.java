@@ -42,7 +42,7 @@ public class KnownNodesTest {
 
   private void assertMinority(String expected, Optional<Minority> minority) {
     assertTrue(minority.isPresent());
-    assertTrue(minority.get().text(), minority.get().text().startsWith(expected));
+    assertTrue(minority.get().text, minority.get().text.startsWith(expected));
   }
 
   @Test
@@ -91,7 +91,7 @@ public class KnownNodesTest {
   @Test
   public void aMinorityStaysOneUntilTheOthersAreBack() {
     observe(0, "a1", "b1", "c1");
-    assertEquals(600, observe(600, "c1").get().lasting().toSeconds());
+    assertEquals(600, observe(600, "c1").get().lasting.toSeconds());
     assertEquals(Optional.empty(), observe(0, "b2", "c1"));
   }
 }

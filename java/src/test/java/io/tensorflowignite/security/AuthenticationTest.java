@@ -62,8 +62,8 @@ public class AuthenticationTest {
   @Test
   public void aCertificatesCommonNameIsThePrincipalAndCallsWithoutOneAreRejected() {
     assertNull(call("192.0.2.7", certificate()).closed);
-    assertEquals("cn:alice", caller.principal().name());
-    assertEquals(Principal.Kind.CERTIFICATE, caller.principal().kind());
+    assertEquals("cn:alice", caller.principal.name);
+    assertEquals(Principal.Kind.CERTIFICATE, caller.principal.kind);
     caller = null;
     Call call = call("10.0.0.1", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
@@ -73,20 +73,20 @@ public class AuthenticationTest {
 
   @Test
   public void aTaskNeedsNoCertificateOnTheHostsOfTheClusterAndItsTokenIsNotForwarded() {
-    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text);
     assertNull(call("10.0.0.1", null).closed);
-    assertEquals(Principal.Kind.TASK, caller.principal().kind());
+    assertEquals(Principal.Kind.TASK, caller.principal.kind);
     assertFalse(headers.containsKey(AUTHORIZATION));
   }
 
   @Test
   public void aTasksTokenFromAnotherHostOrOfAnotherSecretIsRejected() {
-    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text);
     Call call = call("192.0.2.7", null);
     assertEquals(Status.Code.UNAUTHENTICATED, call.closed.getCode());
-    assertFalse(call.closed.toString(), call.closed.toString().contains(TASK.text()));
+    assertFalse(call.closed.toString(), call.closed.toString().contains(TASK.text));
     headers.discardAll(AUTHORIZATION);
-    headers.put(AUTHORIZATION, "Bearer " + TaskToken.create(TASK.task()).text());
+    headers.put(AUTHORIZATION, "Bearer " + TaskToken.create(TASK.task).text);
     assertEquals(Status.Code.UNAUTHENTICATED, call("10.0.0.1", certificate()).closed.getCode());
     assertNull(caller);
   }
@@ -109,7 +109,7 @@ public class AuthenticationTest {
 
   @Test
   public void unexpectedFailuresDoNotShowInternals() {
-    headers.put(AUTHORIZATION, "Bearer " + TASK.text());
+    headers.put(AUTHORIZATION, "Bearer " + TASK.text);
     failure = new IllegalStateException("internals");
     Status closed = call("10.0.0.1", null).closed;
     assertEquals(Status.Code.INTERNAL, closed.getCode());
@@ -126,7 +126,7 @@ public class AuthenticationTest {
       throw failure;
     }
     return token.digest().equals(TASK.digest())
-        ? Optional.of(TaskScope.of(token.task(), Job.getDefaultInstance()))
+        ? Optional.of(TaskScope.of(token.task, Job.getDefaultInstance()))
         : Optional.empty();
   }
 

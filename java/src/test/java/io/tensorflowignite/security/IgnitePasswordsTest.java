@@ -49,7 +49,7 @@ public class IgnitePasswordsTest {
     }
     users.go.countDown();
     for (Future<Caller> answer : answers) {
-      assertEquals("alice", answer.get(TIMEOUT_S, TimeUnit.SECONDS).principal().name());
+      assertEquals("alice", answer.get(TIMEOUT_S, TimeUnit.SECONDS).principal.name);
     }
     assertEquals(1, users.asked.get());
   }
@@ -73,7 +73,7 @@ public class IgnitePasswordsTest {
     users.failure = Status.UNAVAILABLE.asRuntimeException();
     failMoreThanMayBeTried(RIGHT);
     users.failure = null;
-    assertEquals("alice", verify(RIGHT, "192.0.2.1").principal().name());
+    assertEquals("alice", verify(RIGHT, "192.0.2.1").principal.name);
     users.plugin = true;
     users.failure = Status.UNAVAILABLE.asRuntimeException();
     assertRefused(() -> failMoreThanMayBeTried("alice:another"));
@@ -93,7 +93,7 @@ public class IgnitePasswordsTest {
     assertEquals(Status.Code.UNAVAILABLE, Status.fromThrowable(error).getCode());
     users.go.countDown();
     for (int i = 0; i < taken; i++) {
-      assertEquals("alice", answers.poll(TIMEOUT_S, TimeUnit.SECONDS).get().principal().name());
+      assertEquals("alice", answers.poll(TIMEOUT_S, TimeUnit.SECONDS).get().principal.name);
     }
   }
 

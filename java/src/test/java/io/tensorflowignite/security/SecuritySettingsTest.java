@@ -25,13 +25,13 @@ public class SecuritySettingsTest {
   @Test
   public void authenticationIsOffUntilCredentialsOrCertificatesCanBeVerified() {
     assertFalse(AuthenticationPolicy.of(settings, false, false).requiresAuthentication());
-    assertTrue(AuthenticationPolicy.of(settings, true, false).requiresCredentials());
+    assertTrue(AuthenticationPolicy.of(settings, true, false).requiresCredentials);
     AuthenticationPolicy certificates = AuthenticationPolicy.of(settings, false, true);
     assertTrue(certificates.requiresAuthentication());
-    assertFalse(certificates.requiresCredentials());
-    assertTrue(AuthenticationPolicy.of(settings, true, true).requiresCredentials());
+    assertFalse(certificates.requiresCredentials);
+    assertTrue(AuthenticationPolicy.of(settings, true, true).requiresCredentials);
     settings.tokens(Map.of("etl", DIGEST));
-    assertTrue(AuthenticationPolicy.of(settings, false, false).requiresCredentials());
+    assertTrue(AuthenticationPolicy.of(settings, false, false).requiresCredentials);
     settings.mode(SecuritySettings.Mode.NONE);
     assertFalse(AuthenticationPolicy.of(settings, true, false).requiresAuthentication());
   }

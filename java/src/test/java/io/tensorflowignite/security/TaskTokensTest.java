@@ -40,12 +40,12 @@ public class TaskTokensTest {
 
   @Test
   public void aTokenNamesItsTask() {
-    assertTrue(token.text(), token.text().startsWith("task.3f2a1b00.2.worker.1.3."));
-    TaskToken read = TaskToken.parse(token.text()).get();
-    assertEquals(KEY, read.task());
+    assertTrue(token.text, token.text.startsWith("task.3f2a1b00.2.worker.1.3."));
+    TaskToken read = TaskToken.parse(token.text).get();
+    assertEquals(KEY, read.task);
     assertEquals(token.digest(), read.digest());
-    assertNotEquals(token.text(), TaskToken.create(KEY).text());
-    String secret = token.text().substring(token.text().lastIndexOf('.') + 1);
+    assertNotEquals(token.text, TaskToken.create(KEY).text);
+    String secret = token.text.substring(token.text.lastIndexOf('.') + 1);
     assertFalse("it is not shown by accident", token.toString().contains(secret));
   }
 
@@ -55,11 +55,11 @@ public class TaskTokensTest {
         new String[] {
           "",
           "task.",
-          token.text() + "A",
-          token.text().substring(1),
-          token.text().replace("worker", "king"),
-          token.text().replace(".2.", ".99999999999."),
-          token.text() + "\n"
+          token.text + "A",
+          token.text.substring(1),
+          token.text.replace("worker", "king"),
+          token.text.replace(".2.", ".99999999999."),
+          token.text + "\n"
         }) {
       assertFalse(wrong, TaskToken.parse(wrong).isPresent());
     }
@@ -129,7 +129,7 @@ public class TaskTokensTest {
     Attempt next = attempt(3, ATTEMPT_PHASE_RESERVE, 3, token.digest());
     assertFalse(TaskTokens.proofOfEnd(token, job(lost.build(), next)).isPresent());
     assertFalse(TaskTokens.proofOfEnd(TaskToken.create(KEY), job(lost.build())).isPresent());
-    assertEquals("3f2a1b00", TaskTokens.jobOf(token.text()));
+    assertEquals("3f2a1b00", TaskTokens.jobOf(token.text));
     assertEquals("", TaskTokens.jobOf("no token"));
   }
 

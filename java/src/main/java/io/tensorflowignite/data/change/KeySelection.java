@@ -1,8 +1,7 @@
 package io.tensorflowignite.data.change;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.KeyRange;
 import io.tensorflowignite.v1.ReadCommand;
 import java.util.function.ToLongFunction;
@@ -51,9 +50,7 @@ public final class KeySelection {
               share);
     }
     if (problem != null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "rows of cache " + command.getCache() + " cannot be read " + problem);
+      throw invalidRequest("rows of cache %s cannot be read %s", command.getCache(), problem);
     }
     return new KeySelection(hash, command);
   }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.column;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.nio.ByteBuffer;
@@ -164,8 +164,7 @@ public final class ArrowHeaderValidation {
   }
 
   private static TensorFlowIgniteException invalid(String format, Object... values) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "an Arrow message cannot be used: %s; a message is an uncompressed schema, dictionary or"
             + " record batch whose header is true; send the output of Arrow's own writers",
         String.format(format, values));

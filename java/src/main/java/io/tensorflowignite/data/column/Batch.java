@@ -8,21 +8,14 @@ import org.apache.arrow.memory.ArrowBuf;
 
 /** Rows laid out as Arrow columns. Owns its memory until it is closed. */
 public final class Batch implements AutoCloseable {
-  private final int rows;
-  private final List<ColumnData> columns;
+  public final int rows;
+
+  /** In the order of the schema. */
+  public final List<ColumnData> columns;
 
   public Batch(int rows, List<ColumnData> columns) {
     this.rows = rows;
     this.columns = columns;
-  }
-
-  public int rows() {
-    return rows;
-  }
-
-  /** In the order of the schema. */
-  public List<ColumnData> columns() {
-    return columns;
   }
 
   /**
@@ -42,13 +35,13 @@ public final class Batch implements AutoCloseable {
   }
 
   private static void addBuffers(ColumnData column, List<ArrowBuf> buffers) {
-    buffers.addAll(column.buffers());
-    column.children().forEach(child -> addBuffers(child, buffers));
+    buffers.addAll(column.buffers);
+    column.children.forEach(child -> addBuffers(child, buffers));
   }
 
   private static void addNodes(ColumnData column, BatchLayout.Builder layout) {
-    layout.addNodes(BatchNode.newBuilder().setLength(column.count()).setNulls(column.nulls()));
-    column.children().forEach(child -> addNodes(child, layout));
+    layout.addNodes(BatchNode.newBuilder().setLength(column.count).setNulls(column.nulls));
+    column.children.forEach(child -> addNodes(child, layout));
   }
 
   @Override
@@ -61,33 +54,19 @@ public final class Batch implements AutoCloseable {
    * is null), and its children. Owns the buffers.
    */
   public static final class ColumnData {
-    private final int count;
-    private final int nulls;
-    private final List<ArrowBuf> buffers;
-    private final List<ColumnData> children;
+    public final int count;
+
+    /** Number of the values that are null. */
+    public final int nulls;
+
+    public final List<ArrowBuf> buffers;
+    public final List<ColumnData> children;
 
     public ColumnData(int count, int nulls, List<ArrowBuf> buffers, List<ColumnData> children) {
       this.count = count;
       this.nulls = nulls;
       this.buffers = buffers;
       this.children = children;
-    }
-
-    public int count() {
-      return count;
-    }
-
-    /** Number of the values that are null. */
-    public int nulls() {
-      return nulls;
-    }
-
-    public List<ArrowBuf> buffers() {
-      return buffers;
-    }
-
-    public List<ColumnData> children() {
-      return children;
     }
 
     public void release() {

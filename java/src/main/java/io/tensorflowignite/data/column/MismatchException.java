@@ -5,8 +5,11 @@ package io.tensorflowignite.data.column;
  * know the row add its key.
  */
 public final class MismatchException extends Exception {
-  private final String path;
-  private final boolean ofBatch;
+  /** The mismatch's path inside the column's value: ".city", "[2].name"; empty: the whole value. */
+  public final String path;
+
+  /** Whether the batch is too large, rather than the value wrong. */
+  public final boolean ofBatch;
 
   public MismatchException(String message) {
     this("", message, false);
@@ -27,16 +30,6 @@ public final class MismatchException extends Exception {
   /** The value would make its batch too large. */
   public static MismatchException batchTooLarge(long limit) {
     return new MismatchException("", "makes its batch exceed " + limit + " bytes", true);
-  }
-
-  /** Whether the batch is too large, rather than the value wrong. */
-  public boolean ofBatch() {
-    return ofBatch;
-  }
-
-  /** The mismatch's path inside the column's value: ".city", "[2].name"; empty: the whole value. */
-  public String path() {
-    return path;
   }
 
   public MismatchException inField(String name) {

@@ -25,11 +25,11 @@ public final class BorrowedVector extends NullVector {
 
   /** Shows a column's buffers, which must stay valid until the next call. */
   public void wrap(ColumnData data) {
-    buffers = data.buffers();
-    count = data.count();
-    nulls = data.nulls();
+    buffers = data.buffers;
+    count = data.count;
+    nulls = data.nulls;
     for (int i = 0; i < children.size(); i++) {
-      ((BorrowedVector) children.get(i)).wrap(data.children().get(i));
+      ((BorrowedVector) children.get(i)).wrap(data.children.get(i));
     }
   }
 

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.flight;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
 
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -152,8 +152,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SCHEMA_SECONDS);
     while (!stream.hasRoot()) {
       if (context.isCancelled() || System.nanoTime() - deadline > 0) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "no schema arrived within %d s; the first message of a load holds its descriptor and"
                 + " the schema of its batches; send both in one message",
             SCHEMA_SECONDS);
@@ -293,8 +292,7 @@ public final class DataFlightProducer extends NoOpFlightProducer {
 
   private static LoadCommand loadCommand(FlightDescriptor descriptor) {
     if (descriptor == null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the rows have no descriptor; the first message needs one, which names the cache; send a"
               + " descriptor");
     }
@@ -308,12 +306,10 @@ public final class DataFlightProducer extends NoOpFlightProducer {
     try {
       return parser.parseFrom(bytes);
     } catch (InvalidProtocolBufferException malformed) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the %s holds no command (%s); it must be a serialized message of data.proto; send a"
               + " ReadCommand or LoadCommand",
-          where,
-          malformed.getMessage());
+          where, malformed.getMessage());
     }
   }
 }

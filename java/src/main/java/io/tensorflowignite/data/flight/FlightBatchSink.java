@@ -48,11 +48,11 @@ final class FlightBatchSink implements BatchSink {
         return false;
       }
       for (int i = 0; i < vectors.size(); i++) {
-        vectors.get(i).wrap(sent.columns().get(i));
+        vectors.get(i).wrap(sent.columns.get(i));
       }
-      root.setRowCount(sent.rows());
+      root.setRowCount(sent.rows);
       stream.putNext();
-      rows += sent.rows();
+      rows += sent.rows;
       return true;
     }
   }

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.flight;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -76,8 +77,7 @@ final class FlightBatches implements BatchSource {
     try {
       return LoadResult.parseFrom(bytes).getRows();
     } catch (InvalidProtocolBufferException malformed) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the metadata of a batch hold no LoadResult (%s); in a sealed load only the last message"
               + " has metadata, a LoadResult; send batches without metadata",
           malformed.getMessage());

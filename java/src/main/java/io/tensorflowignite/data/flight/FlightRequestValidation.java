@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.flight;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.common.io.ByteStreams;
 import com.google.protobuf.CodedInputStream;
@@ -171,12 +171,10 @@ final class FlightRequestValidation {
   }
 
   private static TensorFlowIgniteException invalid(String problem) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "a Flight message cannot be read: %s; rows are FlightData: a descriptor, a header of at"
             + " most %,d bytes, metadata and a body, each at most once; use one of Flight's own"
             + " clients",
-        problem,
-        ArrowHeaderValidation.MAX_BYTES);
+        problem, ArrowHeaderValidation.MAX_BYTES);
   }
 }

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_DATA_LOST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -41,7 +41,7 @@ public final class CacheLoader {
 
   private LoadResult load(
       LoadPlan plan, CountedKeys keys, BatchSource batches, LongConsumer progress) {
-    LoadCommand command = plan.command();
+    LoadCommand command = plan.command;
     Optional<LoadTarget> prepared = LoadTarget.prepare(ignite, schemas, store, plan);
     if (prepared.isEmpty()) {
       return LoadResult.getDefaultInstance();
@@ -70,7 +70,7 @@ public final class CacheLoader {
         writer.add(batch);
         progress.accept(writer.stored());
       }
-      if (plan.command().getSealed()) {
+      if (plan.command.getSealed()) {
         requireSeal(target, writer.rows(), batches.seal());
       }
       writer.finish();
@@ -93,11 +93,10 @@ public final class CacheLoader {
 
   private static void requireSeal(LoadTarget target, long rows, OptionalLong seal) {
     if (seal.isEmpty() || seal.getAsLong() != rows) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the rows for cache %s ended after %d, %s; a load writes all its rows or fails; load"
               + " again",
-          target.cache(),
+          target.cache,
           rows,
           seal.isEmpty()
               ? "and the sender did not report the end"
@@ -110,21 +109,21 @@ public final class CacheLoader {
    * node without backups may have ended.
    */
   private static void requireAll(LoadPlan plan, LoadTarget target, long rows) {
-    if (!target.isNew()) {
+    if (!target.isNew) {
       return;
     }
     long stored = target.size();
     if (stored == rows) {
       return;
     }
-    if (plan.key().isCounted()) {
+    if (plan.key.isCounted()) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_DATA_LOST,
           "%d rows were loaded into cache %s, but the cache holds %d: Ignite lost rows while nodes"
               + " or other caches changed. A load writes all its rows or fails. Load again when"
               + " other loads have ended",
           rows,
-          target.cache(),
+          target.cache,
           stored);
     }
     throw TensorFlowIgniteException.of(
@@ -132,7 +131,7 @@ public final class CacheLoader {
         "%d rows were loaded into cache %s, but the cache holds %d; each row needs its own key;"
             + " make the keys unique, or load without key= so that keys are counted",
         rows,
-        target.cache(),
+        target.cache,
         stored);
   }
 }

@@ -48,7 +48,7 @@ final class CoLocation {
 
   /** The cache that a plan names; empty: it names none. */
   static Optional<CoLocation> of(Ignite ignite, LoadPlan plan) {
-    String name = plan.command().getLike();
+    String name = plan.command.getLike();
     return name.isEmpty()
         ? Optional.empty()
         : Optional.of(new CoLocation(ignite, new CacheLookup(ignite).binary(name)));
@@ -85,14 +85,14 @@ final class CoLocation {
    * Throws unless a load can make the keys of the cache from the columns of the plan.
    */
   List<Field> requireKeys(LoadPlan plan) {
-    List<Field> fields = plan.key().isObject() ? plan.key().fields() : List.of();
+    List<Field> fields = plan.key.isObject() ? plan.key.fields() : List.of();
     if (key.isEmpty()) {
       return fields;
     }
     Object sample = key.get();
     Optional<List<Field>> ordered = Optional.empty();
-    if (!plan.key().isObject()) {
-      ordered = Optional.of(fields).filter(none -> sample.getClass() == plan.key().storage());
+    if (!plan.key.isObject()) {
+      ordered = Optional.of(fields).filter(none -> sample.getClass() == plan.key.storage());
     } else if (sample instanceof BinaryObject && fields.size() <= MAX_FIELDS) {
       // The bytes of an object have its fields in the order in which they were set, which Ignite
       // does not publish.
@@ -113,7 +113,7 @@ final class CoLocation {
           sample instanceof BinaryObject
               ? ((BinaryObject) sample).type().typeName()
               : sample.getClass().getSimpleName(),
-          plan.key().fields());
+          plan.key.fields());
     }
     return ordered.get();
   }
@@ -123,7 +123,7 @@ final class CoLocation {
     BinaryObjectBuilder built = ignite.binary().builder(sample.type().typeName());
     for (Field field : fields) {
       Object value = sample.field(field.getName());
-      if (value == null || value.getClass() != StoredTypes.require(field).storage()) {
+      if (value == null || value.getClass() != StoredTypes.require(field).storage) {
         return false;
       }
       built.setField(field.getName(), value);

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.load;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.LoadTable;
@@ -27,12 +27,12 @@ final class CountedKeys implements AutoCloseable {
    * @throws TensorFlowIgniteException LIMIT_EXCEEDED: another load counts keys of the cache.
    */
   static CountedKeys of(Ignite ignite, LoadPlan plan) {
-    if (!plan.key().isCounted() || plan.command().getOnlyCheck() || willBeRefused(ignite, plan)) {
+    if (!plan.key.isCounted() || plan.command.getOnlyCheck() || willBeRefused(ignite, plan)) {
       return new CountedKeys(ignite, plan, null);
     }
     LoadTable loads = new LoadTable(ignite);
     if (!loads.begin(plan.cache(), UUID.randomUUID())) {
-      throw clash(
+      throw limitExceeded(
           "another load adds rows without a key column to cache %s at the same time; both would"
               + " count the same keys; load again when the other has ended, or name a column with"
               + " keys (key=)",
@@ -42,7 +42,7 @@ final class CountedKeys implements AutoCloseable {
   }
 
   private static boolean willBeRefused(Ignite ignite, LoadPlan plan) {
-    ExistingCache existing = plan.command().getExisting();
+    ExistingCache existing = plan.command.getExisting();
     return existing != ExistingCache.EXISTING_CACHE_APPEND
         && existing != ExistingCache.EXISTING_CACHE_REPLACE
         && ignite.cacheNames().contains(plan.cache());
@@ -50,18 +50,14 @@ final class CountedKeys implements AutoCloseable {
 
   /** Requires that no load has added rows since the first key was determined. */
   void requireNew(LoadTarget target) {
-    long first = plan.command().getFirstKey();
-    if (loads != null && !target.isNew() && ignite.cache(plan.cache()).containsKey(first)) {
-      throw clash(
+    long first = plan.command.getFirstKey();
+    if (loads != null && !target.isNew && ignite.cache(plan.cache()).containsKey(first)) {
+      throw limitExceeded(
           "cache %s has a row with key %d, from which the load would count its keys: another load"
               + " has added rows meanwhile; a load overwrites no row without a key column; load"
               + " again",
           plan.cache(), first);
     }
-  }
-
-  private static TensorFlowIgniteException clash(String text, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_LIMIT_EXCEEDED, text, values);
   }
 
   @Override

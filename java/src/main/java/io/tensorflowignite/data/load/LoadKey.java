@@ -10,7 +10,8 @@ import org.apache.arrow.vector.types.pojo.Field;
  * of which the second determines the partition, or of one column of structs.
  */
 final class LoadKey {
-  private final List<Field> columns;
+  /** The columns of the keys; empty if keys are counted. */
+  final List<Field> columns;
 
   /**
    * @param columns the columns of the keys: at most two
@@ -32,11 +33,6 @@ final class LoadKey {
     return columns.size() == 1 && columns.get(0).getType() instanceof ArrowType.Struct;
   }
 
-  /** The columns of the keys; empty if keys are counted. */
-  List<Field> columns() {
-    return columns;
-  }
-
   /** The fields of the keys if these are objects, otherwise their column; empty if counted. */
   List<Field> fields() {
     return isStruct() ? columns.get(0).getChildren() : columns;
@@ -44,6 +40,6 @@ final class LoadKey {
 
   /** Class of a key in Ignite; if keys are objects, of their first field. */
   Class<?> storage() {
-    return isCounted() ? Long.class : StoredTypes.require(fields().get(0)).storage();
+    return isCounted() ? Long.class : StoredTypes.require(fields().get(0)).storage;
   }
 }

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -48,9 +48,12 @@ final class LoadPlan {
           Timestamp.class,
           Time.class);
 
-  private final LoadCommand command;
-  private final List<Field> fields;
-  private final LoadKey key;
+  final LoadCommand command;
+
+  /** The columns that become fields of the values. */
+  final List<Field> fields;
+
+  final LoadKey key;
 
   LoadPlan(LoadCommand command, Schema schema) {
     requireCommand(command);
@@ -66,12 +69,12 @@ final class LoadPlan {
     }
     key = new LoadKey(keyFields(all));
     fields = new ArrayList<>(all.values());
-    fields.removeAll(key.columns());
+    fields.removeAll(key.columns);
     if (key.isStruct()) {
       key.fields().forEach(field -> requireName(cache(), field.getName(), names));
     }
     if (fields.isEmpty()) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have no column besides their key; a row needs at least one other"
               + " column; add a column",
           cache());
@@ -87,7 +90,7 @@ final class LoadPlan {
     String key = command.getKeyColumn();
     String affinity = command.getAffinityColumn();
     if (!affinity.isEmpty() && (key.isEmpty() || key.equals(affinity))) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have affinity column %s and key column \"%s\"; with an affinity"
               + " column, a key consists of both columns and must be unique; set key to a column"
               + " that is not the affinity column",
@@ -117,24 +120,15 @@ final class LoadPlan {
     boolean isStruct = field.getType() instanceof ArrowType.Struct && isKeyOfCache(name);
     for (Field part : isStruct ? field.getChildren() : List.of(field)) {
       Optional<ColumnType> type = StoredTypes.of(part);
-      if (type.isEmpty() || !KEYS.contains(type.get().storage())) {
+      if (type.isEmpty() || !KEYS.contains(type.get().storage)) {
         throw unsupported(field);
       }
     }
     return field;
   }
 
-  LoadCommand command() {
-    return command;
-  }
-
   String cache() {
     return command.getCache();
-  }
-
-  /** The columns that become fields of the values. */
-  List<Field> fields() {
-    return fields;
   }
 
   /** All columns, key columns first. */
@@ -142,10 +136,6 @@ final class LoadPlan {
     List<Field> columns = new ArrayList<>(key.fields());
     columns.addAll(fields);
     return columns;
-  }
-
-  LoadKey key() {
-    return key;
   }
 
   /** The schema that is stored for the cache, so that its rows are read with the loaded types. */
@@ -173,7 +163,7 @@ final class LoadPlan {
             || command.getPartitions() != 0
             || command.getReplicated()
             || command.getLike().equals(command.getCache()))) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot be loaded like cache %s: its keys come in the column %s, and the other"
               + " cache determines affinity, backups, partitions and mode; set key_column to %3$s,"
               + " the others not, and like to another cache",
@@ -181,7 +171,7 @@ final class LoadPlan {
     }
     if (command.getCache().startsWith(SystemCache.PREFIX)
         || command.getCache().startsWith(SystemCache.IGNITE_PREFIX)) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot be loaded; names that begin with %s or %s are reserved for system"
               + " caches; choose another name",
           command.getCache(), SystemCache.PREFIX, SystemCache.IGNITE_PREFIX);
@@ -192,7 +182,7 @@ final class LoadPlan {
         || cache.indexOf('/') >= 0
         || cache.indexOf('\\') >= 0
         || cache.indexOf('"') >= 0) {
-      throw invalid(
+      throw invalidRequest(
           "'%s' cannot be the name of a loaded cache; the name becomes a schema of SQL, and with"
               + " persistence a directory: at most %d bytes, without slashes, double quotes and"
               + " control characters; choose another name",
@@ -201,7 +191,7 @@ final class LoadPlan {
     if (command.getBackups() < 0
         || command.getPartitions() < 0
         || command.getPartitions() > MAX_PARTITIONS) {
-      throw invalid(
+      throw invalidRequest(
           "cache %s cannot have %d backups and %d partitions; backups must be 0 or more, partitions"
               + " 0 (Ignite's default) to %d; choose values in these ranges",
           command.getCache(), command.getBackups(), command.getPartitions(), MAX_PARTITIONS);
@@ -213,14 +203,14 @@ final class LoadPlan {
    */
   private static void requireName(String cache, String name, Map<String, String> others) {
     if (name.isEmpty() || name.equalsIgnoreCase(CacheSchema.KEY) || name.equalsIgnoreCase("_val")) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have a column named \"%s\"; a column needs a name, and _key and"
               + " _val are reserved by Ignite, in upper case too; rename the column",
           cache, name);
     }
     String other = others.put(name.toLowerCase(Locale.ROOT), name);
     if (other != null) {
-      throw invalid(
+      throw invalidRequest(
           "the rows for cache %s have two columns %s and %s; names of fields in Ignite are"
               + " case-insensitive; rename one of the two",
           cache, other, name);
@@ -237,9 +227,5 @@ final class LoadPlan {
         cache(),
         field.getName(),
         field);
-  }
-
-  private static TensorFlowIgniteException invalid(String text, Object... values) {
-    return TensorFlowIgniteException.of(ERROR_CODE_INVALID_REQUEST, text, values);
   }
 }

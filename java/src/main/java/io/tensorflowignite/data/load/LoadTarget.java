@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EXISTS;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -49,11 +49,22 @@ import org.apache.ignite.configuration.CacheConfiguration;
 final class LoadTarget {
   private final Ignite ignite;
   private final SchemaStore store;
-  private final String cache;
-  private final String keyType;
-  private final List<Field> keyFields;
-  private final String valueType;
-  private final boolean isNew;
+  final String cache;
+
+  /** Name of the binary type of the keys, if they are objects. */
+  final String keyType;
+
+  /** The fields of the keys if they are objects, in the order in which they are set. */
+  final List<Field> keyFields;
+
+  /** Name of the binary type of the values. */
+  final String valueType;
+
+  /**
+   * Whether this load has created the cache for itself alone. Other loads may write at the same
+   * time into a cache that is co-located with another one.
+   */
+  final boolean isNew;
 
   private LoadTarget(
       Ignite ignite,
@@ -79,10 +90,10 @@ final class LoadTarget {
       Ignite ignite, SchemaResolver schemas, SchemaStore store, LoadPlan plan) {
     CacheLookup caches = new CacheLookup(ignite);
     caches.requireActive();
-    NodeZones.requireOne(plan.cache(), plan.fields(), ignite.cluster().forServers().nodes());
+    NodeZones.requireOne(plan.cache(), plan.fields, ignite.cluster().forServers().nodes());
     Optional<CoLocation> like = CoLocation.of(ignite, plan);
-    List<Field> keyFields = like.map(other -> other.requireKeys(plan)).orElse(plan.key().fields());
-    ExistingCache existing = plan.command().getExisting();
+    List<Field> keyFields = like.map(other -> other.requireKeys(plan)).orElse(plan.key.fields());
+    ExistingCache existing = plan.command.getExisting();
     if (ignite.cacheNames().contains(plan.cache())) {
       requireUserCache(ignite, plan.cache());
       if (existing == ExistingCache.EXISTING_CACHE_APPEND) {
@@ -91,11 +102,11 @@ final class LoadTarget {
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
-      if (!plan.command().getOnlyCheck()) {
+      if (!plan.command.getOnlyCheck()) {
         new CacheRemoval(ignite).destroy(plan.cache());
       }
     }
-    if (plan.command().getOnlyCheck()) {
+    if (plan.command.getOnlyCheck()) {
       return Optional.empty();
     }
     Optional<LoadTarget> created = create(ignite, store, plan, like, keyFields);
@@ -109,43 +120,14 @@ final class LoadTarget {
   /** Refuses system caches. Prefixes do not identify them: users configure the storage's names. */
   private static void requireUserCache(Ignite ignite, String cache) {
     if (!SystemCache.userCaches(ignite).contains(cache)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
-          "cache %s cannot be loaded; it is a system cache; choose another name",
-          cache);
+      throw invalidRequest(
+          "cache %s cannot be loaded; it is a system cache; choose another name", cache);
     }
-  }
-
-  String cache() {
-    return cache;
-  }
-
-  /** Name of the binary type of the keys, if they are objects. */
-  String keyType() {
-    return keyType;
-  }
-
-  /** The fields of the keys if they are objects, in the order in which they are set. */
-  List<Field> keyFields() {
-    return keyFields;
-  }
-
-  /** Name of the binary type of the values. */
-  String valueType() {
-    return valueType;
   }
 
   /** Name of the binary type of nested objects, by their path in the values. */
   String nestedType(String path) {
     return valueType + "." + path;
-  }
-
-  /**
-   * Whether this load has created the cache for itself alone. Other loads may write at the same
-   * time into a cache that is co-located with another one.
-   */
-  boolean isNew() {
-    return isNew;
   }
 
   /** The rows of each partition that is primary on this node. */
@@ -182,21 +164,21 @@ final class LoadTarget {
     CacheConfiguration<Object, Object> configuration =
         new CacheConfiguration<Object, Object>(plan.cache())
             .setCacheMode(
-                plan.command().getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
+                plan.command.getReplicated() ? CacheMode.REPLICATED : CacheMode.PARTITIONED)
             .setWriteSynchronizationMode(CacheWriteSynchronizationMode.FULL_SYNC);
-    if (!plan.command().getWithoutSql()) {
+    if (!plan.command.getWithoutSql()) {
       configuration.setQueryEntities(List.of(entity(plan, keyType, valueType, like)));
     }
-    if (plan.key().isObject() && like.isEmpty()) {
+    if (plan.key.isObject() && like.isEmpty()) {
       configuration.setKeyConfiguration(
-          new CacheKeyConfiguration(keyType, plan.command().getAffinityColumn()));
+          new CacheKeyConfiguration(keyType, plan.command.getAffinityColumn()));
     }
-    if (!plan.command().getReplicated()) {
-      configuration.setBackups(plan.command().getBackups());
+    if (!plan.command.getReplicated()) {
+      configuration.setBackups(plan.command.getBackups());
     }
-    if (plan.command().getPartitions() > 0) {
+    if (plan.command.getPartitions() > 0) {
       configuration.setAffinity(
-          new RendezvousAffinityFunction(false, plan.command().getPartitions()));
+          new RendezvousAffinityFunction(false, plan.command.getPartitions()));
     }
     like.ifPresent(other -> other.configure(configuration));
     try (Reservation room = PartitionMemory.reserve(ignite, Purpose.DATA, configuration)) {
@@ -231,7 +213,7 @@ final class LoadTarget {
     Optional<CacheSchema> schema = schemas.resolve(cache);
     if (schema.isPresent()) {
       requireSame(schema.get(), plan, keyName(cache), store.get(plan.cache()));
-    } else if (!plan.command().getOnlyCheck()) {
+    } else if (!plan.command.getOnlyCheck()) {
       store.put(plan.cache(), plan.schema());
     }
     String valueType = schemas.objectType(cache).orElseGet(() -> newTypeName(ignite, plan));
@@ -239,7 +221,7 @@ final class LoadTarget {
         like.flatMap(CoLocation::keyType)
             .or(() -> affinity.map(CacheKeyConfiguration::getTypeName))
             .orElse(keyTypeName(valueType, like));
-    return plan.command().getOnlyCheck()
+    return plan.command.getOnlyCheck()
         ? Optional.empty()
         : Optional.of(
             new LoadTarget(ignite, store, plan.cache(), keyType, keyFields, valueType, false));
@@ -254,7 +236,7 @@ final class LoadTarget {
   }
 
   private static void requireSameAffinity(Optional<String> affinity, LoadPlan plan) {
-    String ofRows = plan.command().getAffinityColumn();
+    String ofRows = plan.command.getAffinityColumn();
     if (!affinity.orElse("").equals(ofRows)) {
       throw TensorFlowIgniteException.of(
           ERROR_CODE_ROW_MISMATCH,
@@ -283,27 +265,27 @@ final class LoadTarget {
   private static void requireSame(
       CacheSchema schema, LoadPlan plan, Optional<String> keyName, Optional<Schema> stored) {
     Set<String> given = new HashSet<>();
-    plan.fields().forEach(field -> given.add(field.getName()));
+    plan.fields.forEach(field -> given.add(field.getName()));
     Set<String> mayBeMissing = new HashSet<>();
     if (schema.stored() && stored.isPresent()) {
-      schema.columns().forEach(column -> mayBeMissing.add(column.name()));
+      schema.columns().forEach(column -> mayBeMissing.add(column.name));
       stored.get().getFields().forEach(field -> mayBeMissing.remove(field.getName()));
     }
     List<String> ofCache = new ArrayList<>();
     schema.columns().stream()
-        .filter(column -> given.contains(column.name()) || !mayBeMissing.contains(column.name()))
+        .filter(column -> given.contains(column.name) || !mayBeMissing.contains(column.name))
         // A load stores the schema of a new cache after it has created the cache. Until then the
         // columns are those of SQL, and the key is one of them.
-        .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name())))
+        .filter(column -> schema.stored() || !keyName.equals(Optional.of(column.name)))
         .forEach(column -> ofCache.add(describe(schema, column)));
     // The fields of key objects are columns, too.
     List<String> ofRows =
-        (plan.key().isObject() ? plan.columns() : plan.fields())
+        (plan.key.isObject() ? plan.columns() : plan.fields)
             .stream()
                 .map(field -> describe(schema, field, StoredTypes.require(field)))
                 .collect(Collectors.toList());
-    Class<?> key = plan.key().isObject() ? plan.key().storage() : schema.key().type().storage();
-    if (key != plan.key().storage()
+    Class<?> key = plan.key.isObject() ? plan.key.storage() : schema.key().type.storage;
+    if (key != plan.key.storage()
         || ofCache.size() != ofRows.size()
         || !new HashSet<>(ofCache).containsAll(ofRows)) {
       throw TensorFlowIgniteException.of(
@@ -311,7 +293,7 @@ final class LoadTarget {
           "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns %s;"
               + " appended rows must have the cache's columns; change the columns of the load, or"
               + " replace the cache (if_exists=\"replace\")",
-          plan.key().storage().getSimpleName(),
+          plan.key.storage().getSimpleName(),
           ofRows,
           plan.cache(),
           key.getSimpleName(),
@@ -321,8 +303,8 @@ final class LoadTarget {
 
   private static String describe(CacheSchema schema, CacheColumn column) {
     return column.isKnown()
-        ? describe(schema, column.field(), column.type())
-        : column.name() + ": " + column.typeName();
+        ? describe(schema, column.field, column.type)
+        : column.name + ": " + column.typeName;
   }
 
   /**
@@ -330,7 +312,7 @@ final class LoadTarget {
    * schema, if their classes in Ignite are equal.
    */
   private static String describe(CacheSchema schema, Field field, ColumnType type) {
-    return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName());
+    return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName);
   }
 
   private static String arrow(Field field) {
@@ -341,7 +323,7 @@ final class LoadTarget {
 
   private static QueryEntity entity(
       LoadPlan plan, String keyType, String valueType, Optional<CoLocation> like) {
-    LoadKey key = plan.key();
+    LoadKey key = plan.key;
     QueryEntity entity =
         new QueryEntity(key.isObject() ? keyType : key.storage().getName(), valueType);
     Map<String, Integer> precision = new HashMap<>();
@@ -353,7 +335,7 @@ final class LoadTarget {
         continue;
       }
       String name = isKey ? keyName.get() : field.getName();
-      entity.addQueryField(name, StoredTypes.require(field).storage().getName(), null);
+      entity.addQueryField(name, StoredTypes.require(field).storage.getName(), null);
       if (field.getType() instanceof ArrowType.Decimal) {
         precision.put(name, ((ArrowType.Decimal) field.getType()).getPrecision());
         scale.put(name, ((ArrowType.Decimal) field.getType()).getScale());
@@ -380,10 +362,9 @@ final class LoadTarget {
           .keyName()
           .filter(
               name ->
-                  plan.fields().stream()
-                      .noneMatch(field -> field.getName().equalsIgnoreCase(name)));
+                  plan.fields.stream().noneMatch(field -> field.getName().equalsIgnoreCase(name)));
     }
-    return plan.key().fields().stream().findFirst().map(Field::getName);
+    return plan.key.fields().stream().findFirst().map(Field::getName);
   }
 
   /**
@@ -414,10 +395,10 @@ final class LoadTarget {
 
   /** Whether the cluster's binary types, if they exist, accept the fields of the plan. */
   private static boolean accepts(Ignite ignite, String valueType, LoadPlan plan) {
-    return accepts(ignite, valueType, plan.fields())
-        && (!plan.key().isObject()
-            || !plan.command().getLike().isEmpty()
-            || accepts(ignite, keyTypeName(valueType, Optional.empty()), plan.key().fields()));
+    return accepts(ignite, valueType, plan.fields)
+        && (!plan.key.isObject()
+            || !plan.command.getLike().isEmpty()
+            || accepts(ignite, keyTypeName(valueType, Optional.empty()), plan.key.fields()));
   }
 
   private static boolean accepts(Ignite ignite, String typeName, List<Field> fields) {
@@ -430,7 +411,7 @@ final class LoadTarget {
     }
     for (Field field : fields) {
       String known = type == null ? null : type.fieldTypeName(field.getName());
-      String loaded = StoredTypes.of(field).map(ColumnType::binaryName).orElse(null);
+      String loaded = StoredTypes.of(field).map(stored -> stored.binaryName).orElse(null);
       if (known != null && !known.equals(loaded)
           || !acceptsInside(ignite, typeName + "." + field.getName(), field)) {
         return false;

@@ -20,7 +20,10 @@ final class RowChunk {
 
   private final List<Object> keys = new ArrayList<>();
   private final List<BinaryObject> values = new ArrayList<>();
-  private final Map<Integer, Long> partitions = new HashMap<>();
+
+  /** The bytes that one copy of the rows takes in a data region, by partition. */
+  final Map<Integer, Long> partitions = new HashMap<>();
+
   private long bytes;
 
   void add(Object key, BinaryObject value, int partition) {
@@ -37,16 +40,6 @@ final class RowChunk {
 
   int rows() {
     return keys.size();
-  }
-
-  /** The bytes that one copy of the rows takes in a data region. */
-  long bytes() {
-    return bytes;
-  }
-
-  /** The same for each partition. */
-  Map<Integer, Long> partitions() {
-    return partitions;
   }
 
   /** The rows in the order in which they came. */

@@ -28,15 +28,15 @@ final class RowObjects {
 
   RowObjects(IgniteBinary binary, LoadPlan plan, LoadTarget target, VectorSchemaRoot batch) {
     this.plan = plan;
-    keyObject = plan.key().isObject() ? binary.builder(target.keyType()) : null;
-    valueObject = binary.builder(target.valueType());
+    keyObject = plan.key.isObject() ? binary.builder(target.keyType) : null;
+    valueObject = binary.builder(target.valueType);
     VectorValues.Objects nested = path -> binary.builder(target.nestedType(path));
-    keyNames = names(plan.key().isObject() ? target.keyFields() : plan.key().fields());
+    keyNames = names(plan.key.isObject() ? target.keyFields : plan.key.fields());
     keys =
-        plan.key().isStruct()
+        plan.key.isStruct()
             ? values(keyNames, batch.getVector(CacheSchema.KEY).getChildrenFromFields(), nested)
             : values(keyNames, batch.getFieldVectors(), nested);
-    names = names(plan.fields());
+    names = names(plan.fields);
     values = values(names, batch.getFieldVectors(), nested);
   }
 
@@ -44,10 +44,10 @@ final class RowObjects {
    * @param number the row's number in its load
    */
   Object key(int row, long number) throws MismatchException {
-    if (plan.key().isCounted()) {
-      return plan.command().getFirstKey() + number;
+    if (plan.key.isCounted()) {
+      return plan.command.getFirstKey() + number;
     }
-    if (!plan.key().isObject()) {
+    if (!plan.key.isObject()) {
       return keyPart(0, row);
     }
     for (int i = 0; i < keys.length; i++) {

@@ -1,11 +1,11 @@
 package io.tensorflowignite.data.load;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.common.util.concurrent.Uninterruptibles;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
@@ -41,8 +41,7 @@ final class RowWriter {
   private static final long WAIT_MILLIS = 20;
   private static final long MAX_WAIT_SECONDS = 30;
 
-  private static final ThreadFactory THREADS =
-      new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-load-%d").setDaemon(true).build();
+  private static final ThreadFactory THREADS = IdleThreads.daemons("tensorflow-ignite-load-%d");
 
   private final Ignite ignite;
   private final LoadPlan plan;
@@ -62,12 +61,12 @@ final class RowWriter {
     this.plan = plan;
     this.target = target;
     chunks = chunks();
-    spread = new CacheSpread(ignite, target.cache());
+    spread = new CacheSpread(ignite, target.cache);
   }
 
   @SuppressWarnings("unchecked")
   private ChunkWriter chunks() {
-    IgniteCache<Object, Object> cache = ignite.cache(target.cache()).withKeepBinary();
+    IgniteCache<Object, Object> cache = ignite.cache(target.cache).withKeepBinary();
     boolean isAtomic =
         cache.getConfiguration(CacheConfiguration.class).getAtomicityMode()
             == CacheAtomicityMode.ATOMIC;
@@ -107,7 +106,7 @@ final class RowWriter {
       throw error;
     }
     rows += count;
-    if (!target.isNew()) {
+    if (!target.isNew) {
       // The same key may occur in the next batch: its later row is the one that stays.
       chunks.flush();
     }
@@ -149,9 +148,9 @@ final class RowWriter {
             "row %d for cache %s: column %s%s %s; every value must fit its column's type, and a key"
                 + " has no null; change the row, or leave the column out",
             rows + row,
-            target.cache(),
+            target.cache,
             objects.column(),
-            mismatch.path(),
+            mismatch.path,
             mismatch.getMessage());
       }
       if (chunk.isFull() || row == to - 1) {
@@ -185,7 +184,7 @@ final class RowWriter {
     while (System.nanoTime() - deadline < 0) {
       Optional<Reservation> memory = Optional.empty();
       try {
-        memory = spread.reserve(chunk.partitions(), "rows of cache " + target.cache());
+        memory = spread.reserve(chunk.partitions, "rows of cache " + target.cache);
       } catch (TensorFlowIgniteException full) {
         if (!storeSent()) {
           throw full;
@@ -198,12 +197,10 @@ final class RowWriter {
         Uninterruptibles.sleepUninterruptibly(WAIT_MILLIS, TimeUnit.MILLISECONDS);
       }
     }
-    throw TensorFlowIgniteException.of(
-        ERROR_CODE_LIMIT_EXCEEDED,
+    throw limitExceeded(
         "rows of cache %s were not written within %d s: rows of other loads are on their way and"
             + " need the memory that is free; load again when these have ended",
-        target.cache(),
-        MAX_WAIT_SECONDS);
+        target.cache, MAX_WAIT_SECONDS);
   }
 
   /** Stores the rows that have been sent; returns whether there were any. */
@@ -242,7 +239,7 @@ final class RowWriter {
         String.format(
             "rows could not be written into cache %s: %s; a load writes all its rows or fails; see"
                 + " the nodes' logs, and load again",
-            target.cache(), error),
+            target.cache, error),
         error);
   }
 }

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.load;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import org.apache.arrow.memory.ArrowBuf;
@@ -81,11 +81,9 @@ public final class VectorValidation {
   }
 
   private static TensorFlowIgniteException invalid(FieldVector vector, String problem) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "a batch is invalid: column %s %s; offsets must not decrease, and must lie inside the"
             + " batch; send the output of Arrow's own writers",
-        vector.getName(),
-        problem);
+        vector.getName(), problem);
   }
 }

@@ -56,7 +56,7 @@ public final class BatchWriter implements AutoCloseable {
     this.batchBytes = limit.getAsLong();
     this.batchRows = batchRows == 0 ? DEFAULT_ROWS : batchRows;
     long rowBytes =
-        cacheColumns.stream().mapToLong(column -> Columns.fixedBytes(column.field())).sum();
+        cacheColumns.stream().mapToLong(column -> Columns.fixedBytes(column.field)).sum();
     long expectedRows = Math.min(batchRows, batchBytes / Math.max(1, rowBytes));
     fields = cacheColumns.stream().map(CacheColumn::rowField).toArray(RowField[]::new);
     columns = new Column[fields.length];
@@ -66,7 +66,7 @@ public final class BatchWriter implements AutoCloseable {
   private void createColumns(long expectedRows) {
     for (int i = 0; i < columns.length; i++) {
       CacheColumn column = cacheColumns.get(i);
-      columns[i] = new Columns(nulls, column.strict(), allocator).of(column.field(), expectedRows);
+      columns[i] = new Columns(nulls, column.strict, allocator).of(column.field, expectedRows);
     }
   }
 
@@ -96,7 +96,7 @@ public final class BatchWriter implements AutoCloseable {
       for (Column each : columns) {
         each.truncate(rows);
       }
-      if (!skip || mismatch.ofBatch()) {
+      if (!skip || mismatch.ofBatch) {
         throw mismatch(key, cacheColumns.get(column), mismatch);
       }
       skipped++;
@@ -118,10 +118,10 @@ public final class BatchWriter implements AutoCloseable {
             + " rows (on_mismatch=\"skip\")",
         cache,
         key,
-        column.name(),
-        mismatch.path(),
+        column.name,
+        mismatch.path,
         mismatch.getMessage(),
-        column.field());
+        column.field);
   }
 
   public boolean isFull() {

@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.read;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PARTITION_NOT_LOCAL;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -61,14 +61,11 @@ public final class PartitionOwners {
     Set<Integer> distinct = new HashSet<>();
     for (int partition : named) {
       if (partition < 0 || partition >= count || !distinct.add(partition)) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "partition %d cannot be read from cache %s, or is named twice; the cache has partitions"
                 + " 0 to %d, and a request names each at most once; remove the number from the"
                 + " request's partitions",
-            partition,
-            cache,
-            count - 1);
+            partition, cache, count - 1);
       }
     }
     return named.isEmpty() ? IntStream.range(0, count).boxed().collect(Collectors.toList()) : named;

@@ -109,7 +109,7 @@ public final class ReadPace {
         }
       }
       for (RateLimit limit : rows) {
-        wait = Math.max(wait, limit.reserve(batch.rows(), now));
+        wait = Math.max(wait, limit.reserve(batch.rows, now));
       }
       if (wait > 0) {
         sleep.run(wait);

@@ -7,11 +7,14 @@ import org.apache.arrow.vector.types.pojo.Field;
 
 /** One column of a cache: its name, its type as far as known, and how to get it from a row. */
 public final class CacheColumn {
-  private final String name;
-  private final ColumnType type;
-  private final String typeName;
-  private final Field field;
-  private final boolean strict;
+  public final String name;
+
+  /** The stored type, from the schema's source. */
+  public final ColumnType type;
+
+  public final String typeName;
+  public final Field field;
+  public final boolean strict;
   private final Supplier<RowField> rowField;
 
   private CacheColumn(
@@ -53,30 +56,9 @@ public final class CacheColumn {
         otherName, type, typeName, ColumnType.named(otherName, field), strict, otherField);
   }
 
-  public String name() {
-    return name;
-  }
-
   /** Whether the Arrow types of the column and of all its children are known. */
   public boolean isKnown() {
     return isKnown(field);
-  }
-
-  public String typeName() {
-    return typeName;
-  }
-
-  /** The stored type, from the schema's source. */
-  public ColumnType type() {
-    return type;
-  }
-
-  public Field field() {
-    return field;
-  }
-
-  public boolean strict() {
-    return strict;
   }
 
   /** Returns a new object with each call, since a {@link RowField} is not thread-safe. */

@@ -1,8 +1,8 @@
 package io.tensorflowignite.data.schema;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.table.SystemCache;
@@ -45,8 +45,7 @@ public final class CacheLookup {
 
   public static void requireName(String name) {
     if (name.isEmpty()) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the command names no cache; a command reads or loads one cache; set its field cache");
     }
   }

@@ -1,8 +1,7 @@
 package io.tensorflowignite.data.schema;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.table.SystemCache;
 import java.util.Map;
@@ -39,8 +38,7 @@ public final class CacheNames {
             .filter(table -> isNamed.test(table.getKey()))
             .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
     if (named.values().stream().distinct().count() > 1) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%s is the name of several SQL tables: %s; a request reads one cache; name the cache, or"
               + " the table with its schema",
           name,

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.schema;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.ArrayList;
@@ -42,14 +42,10 @@ public final class CacheSchema {
       boolean stored,
       Supplier<CacheColumn> key) {
     this.cache = cache;
-    columns.forEach(column -> this.columns.put(column.name(), column));
-    onRequest.forEach(column -> this.onRequest.put(column.name(), column));
+    columns.forEach(column -> this.columns.put(column.name, column));
+    onRequest.forEach(column -> this.onRequest.put(column.name, column));
     this.stored = stored;
     this.key = key;
-  }
-
-  public String cache() {
-    return cache;
   }
 
   public boolean stored() {
@@ -73,11 +69,9 @@ public final class CacheSchema {
     Set<String> distinct = new HashSet<>();
     for (String name : names.isEmpty() ? columns.keySet() : names) {
       if (!distinct.add(name)) {
-        throw new TensorFlowIgniteException(
-            ERROR_CODE_INVALID_REQUEST,
-            "column "
-                + name
-                + " is requested twice; a request names a column once; remove one of the two");
+        throw invalidRequest(
+            "column %s is requested twice; a request names a column once; remove one of the two",
+            name);
       }
       selected.add(find(name));
     }
@@ -100,7 +94,7 @@ public final class CacheSchema {
   }
 
   public static Schema arrow(List<CacheColumn> columns) {
-    return new Schema(columns.stream().map(CacheColumn::field).collect(Collectors.toList()));
+    return new Schema(columns.stream().map(column -> column.field).collect(Collectors.toList()));
   }
 
   private CacheColumn find(String name) {

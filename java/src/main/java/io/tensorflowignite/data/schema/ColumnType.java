@@ -11,9 +11,9 @@ public final class ColumnType {
   /** The name of the child of Arrow's lists. */
   public static final String ITEM = "item";
 
-  private final Class<?> storage;
-  private final String binaryName;
-  private final Field shape;
+  public final Class<?> storage;
+  public final String binaryName;
+  public final Field shape;
 
   /**
    * @param storage class of a value in Ignite
@@ -24,18 +24,6 @@ public final class ColumnType {
     this.storage = storage;
     this.binaryName = binaryName;
     this.shape = shape;
-  }
-
-  public Class<?> storage() {
-    return storage;
-  }
-
-  public String binaryName() {
-    return binaryName;
-  }
-
-  public Field shape() {
-    return shape;
   }
 
   /** The Arrow field of a column of this type. */

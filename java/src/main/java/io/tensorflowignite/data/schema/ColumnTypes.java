@@ -137,7 +137,7 @@ public final class ColumnTypes {
       return text;
     }
     Field shape = ColumnType.plain(null, new ArrowType.Decimal(precision, scale, 128));
-    return new ColumnType(text.storage(), text.binaryName(), shape);
+    return new ColumnType(text.storage, text.binaryName, shape);
   }
 
   private static void both(Class<?> single, String name, ArrowType type) {

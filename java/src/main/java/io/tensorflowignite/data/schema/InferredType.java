@@ -47,9 +47,9 @@ final class InferredType {
       throw new MismatchException("is nested more than " + MAX_DEPTH + " levels deep");
     }
     Optional<ColumnType> known =
-        ColumnTypes.ofClass(value.getClass()).filter(type -> CacheColumn.isKnown(type.shape()));
+        ColumnTypes.ofClass(value.getClass()).filter(type -> CacheColumn.isKnown(type.shape));
     if (known.isPresent()) {
-      observe(known.get().shape(), value.getClass().getSimpleName());
+      observe(known.get().shape, value.getClass().getSimpleName());
     } else if (value instanceof Object[]) {
       observeAll(Arrays.asList((Object[]) value));
     } else if (value instanceof Collection) {
@@ -140,8 +140,8 @@ final class InferredType {
       InferredType field = fields.computeIfAbsent(name, added -> new InferredType(depth + 1));
       ColumnType declared = ColumnTypes.ofAnyName(type.fieldTypeName(name));
       try {
-        if (CacheColumn.isKnown(declared.shape()) && !LogicalType.ENUM.matches(declared.shape())) {
-          field.observe(declared.shape(), declared.storage().getSimpleName());
+        if (CacheColumn.isKnown(declared.shape) && !LogicalType.ENUM.matches(declared.shape)) {
+          field.observe(declared.shape, declared.storage.getSimpleName());
         } else {
           field.observe(object.<Object>field(name));
         }

@@ -1,8 +1,7 @@
 package io.tensorflowignite.data.schema;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.ignite.LocalNode;
 import java.time.ZoneOffset;
 import java.time.zone.ZoneRules;
@@ -115,8 +114,7 @@ public final class NodeZones {
       }
     }
     if (zones.values().stream().map(NodeZones::rules).distinct().count() > 1) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%s, and its nodes have different time zones: %s. %s",
           what,
           zones.entrySet().stream()

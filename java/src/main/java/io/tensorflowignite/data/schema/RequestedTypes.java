@@ -1,6 +1,6 @@
 package io.tensorflowignite.data.schema;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import com.google.protobuf.ByteString;
@@ -45,8 +45,7 @@ public final class RequestedTypes {
     try {
       return new RequestedTypes(Schema.deserializeMessage(message.asReadOnlyByteBuffer()));
     } catch (RuntimeException malformed) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the schema of the command cannot be read (%s); it must be an Arrow schema as an IPC"
               + " message; send the result of pyarrow's Schema.serialize()",
           malformed);
@@ -57,11 +56,11 @@ public final class RequestedTypes {
   public static ByteString resolved(List<CacheColumn> columns) {
     List<Field> fields = new ArrayList<>();
     for (CacheColumn column : columns) {
-      Map<String, String> metadata = new HashMap<>(column.field().getMetadata());
-      if (column.strict()) {
+      Map<String, String> metadata = new HashMap<>(column.field.getMetadata());
+      if (column.strict) {
         metadata.put(EXACT, "");
       }
-      fields.add(ColumnType.withMetadata(column.field(), metadata));
+      fields.add(ColumnType.withMetadata(column.field, metadata));
     }
     Schema schema = new Schema(fields, Map.of(RESOLVED, ""));
     return ByteString.copyFrom(schema.serializeAsMessage());
@@ -78,11 +77,11 @@ public final class RequestedTypes {
 
   /** The column with its requested type; unchanged if the request names no type for it. */
   public CacheColumn apply(String cache, CacheColumn column) {
-    Field requested = fields.get(column.name());
+    Field requested = fields.get(column.name);
     if (requested == null) {
       return column;
     }
-    Field stored = column.type().shape();
+    Field stored = column.type.shape;
     if (!Columns.areSupported(requested) || !Conversions.fit(stored, requested)) {
       throw unsupported(cache, column, requested);
     }
@@ -118,9 +117,9 @@ public final class RequestedTypes {
             + " hold every value of the stored type; name another type in schema=, or leave the"
             + " column out of schema= to read its stored type",
         cache,
-        column.name(),
-        column.typeName(),
-        Conversions.describe(column.type().shape()),
+        column.name,
+        column.typeName,
+        Conversions.describe(column.type.shape),
         Conversions.describe(requested));
   }
 }

@@ -97,7 +97,7 @@ final class RowSampler {
       Field shape = inferred == null ? ColumnType.unknown() : inferred.field();
       return CacheColumn.of(
           name,
-          new ColumnType(stored.storage(), stored.binaryName(), shape),
+          new ColumnType(stored.storage, stored.binaryName, shape),
           BinaryObject.class.isAssignableFrom(type) ? "Object" : type.getSimpleName(),
           rowField);
     }
@@ -123,7 +123,7 @@ final class RowSampler {
             try {
               types.get(i).observe(cells.get(i).of(row.getKey(), row.getValue()));
             } catch (MismatchException mismatch) {
-              throw disagreement(columns.get(i).name(), mismatch);
+              throw disagreement(columns.get(i).name, mismatch);
             }
           }
         });
@@ -172,7 +172,7 @@ final class RowSampler {
             + " values (schema={\"%s\": ...}), or leave the column out (columns=[...])",
         cache.getName(),
         column,
-        mismatch.path(),
+        mismatch.path,
         mismatch.getMessage(),
         MAX_ROWS,
         column);

@@ -67,7 +67,7 @@ public final class SchemaResolver {
     List<CacheColumn> known = sampled(cache, columns);
     NodeZones.requireOne(
         name,
-        known.stream().map(CacheColumn::field).collect(Collectors.toList()),
+        known.stream().map(column -> column.field).collect(Collectors.toList()),
         ignite.cluster().forDataNodes(name).nodes());
     return known;
   }
@@ -117,7 +117,7 @@ public final class SchemaResolver {
             .allMatch(
                 field -> {
                   String stored =
-                      StoredTypes.of(field).map(type -> type.storage().getName()).orElse(null);
+                      StoredTypes.of(field).map(type -> type.storage.getName()).orElse(null);
                   return Objects.equals(stored, fields.get(field.getName()));
                 });
   }
@@ -196,9 +196,9 @@ public final class SchemaResolver {
   }
 
   private static boolean isNamelessEnum(CacheColumn column) {
-    return column.strict()
-        && LogicalType.ENUM.matches(column.field())
-        && !column.field().getMetadata().containsKey(LogicalType.NAMES);
+    return column.strict
+        && LogicalType.ENUM.matches(column.field)
+        && !column.field.getMetadata().containsKey(LogicalType.NAMES);
   }
 
   private Optional<CacheSchema> ofEntities(
@@ -227,7 +227,7 @@ public final class SchemaResolver {
   }
 
   private static void add(Map<String, List<CacheColumn>> columns, CacheColumn column) {
-    columns.computeIfAbsent(column.name(), added -> new ArrayList<>()).add(column);
+    columns.computeIfAbsent(column.name, added -> new ArrayList<>()).add(column);
   }
 
   /** One column for each name. If its types differ, the type is unknown until rows are sampled. */
@@ -237,8 +237,8 @@ public final class SchemaResolver {
         (name, found) -> {
           CacheColumn first = found.get(0);
           Set<String> types = new LinkedHashSet<>();
-          found.forEach(column -> types.add(column.typeName()));
-          boolean agree = found.stream().allMatch(column -> column.field().equals(first.field()));
+          found.forEach(column -> types.add(column.typeName));
+          boolean agree = found.stream().allMatch(column -> column.field.equals(first.field));
           union.add(
               agree
                   ? first
@@ -343,13 +343,13 @@ public final class SchemaResolver {
     ColumnType type = ColumnTypes.ofAnyName(typeName);
     List<CacheColumn> columns = ofBinaryType(typeName);
     List<Field> fields = new ArrayList<>();
-    columns.forEach(column -> fields.add(column.field()));
+    columns.forEach(column -> fields.add(column.field));
     if (fields.isEmpty()) {
       for (String field : keyFields(entity)) {
         fields.add(type(entity, field).field(field));
       }
     }
-    if (!CacheColumn.isKnown(type.shape()) && !fields.isEmpty()) {
+    if (!CacheColumn.isKnown(type.shape) && !fields.isEmpty()) {
       type = new ColumnType(Object.class, typeName, ColumnType.struct(null, fields));
     }
     return CacheColumn.of(CacheSchema.KEY, type, typeName, RowField::key);
@@ -367,11 +367,11 @@ public final class SchemaResolver {
             + " inside objects, collections, maps and Object[] come from up to %d rows; give them"
             + " (schema={\"%s\": ...}), or leave the column out (columns=[...])",
         cache,
-        column.name(),
-        column.typeName(),
+        column.name,
+        column.typeName,
         Conversions.describe(sampled),
         RowSampler.MAX_ROWS,
-        column.name());
+        column.name);
   }
 
   private static TensorFlowIgniteException schemaUnknown(String cache) {

@@ -40,7 +40,7 @@ public final class StoredTypes {
   }
 
   private static ColumnType type(Class<?> storage, Field shape) {
-    String name = ColumnTypes.ofClass(storage).map(ColumnType::binaryName).orElse("Object");
+    String name = ColumnTypes.ofClass(storage).map(type -> type.binaryName).orElse("Object");
     // Ignite's metadata have no name for java.sql.Date.
     return new ColumnType(storage, storage == java.sql.Date.class ? "Object" : name, shape);
   }

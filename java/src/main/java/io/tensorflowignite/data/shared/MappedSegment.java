@@ -6,8 +6,11 @@ import io.tensorflowignite.v1.Segment;
 
 /** A mapped segment of a reader. The thread that writes into the segment closes it. */
 final class MappedSegment extends BatchArena.Block implements AutoCloseable {
-  private final int id;
-  private final boolean once;
+  final int id;
+
+  /** Whether the reader offers this segment only once. */
+  final boolean once;
+
   private final MappedMemory memory;
 
   private MappedSegment(Segment offer, MappedMemory memory) {
@@ -24,15 +27,6 @@ final class MappedSegment extends BatchArena.Block implements AutoCloseable {
    */
   static MappedSegment open(int pid, byte[] nonce, Segment offer) {
     return new MappedSegment(offer, MappedMemory.open(pid, offer.getFd(), offer.getBytes(), nonce));
-  }
-
-  int id() {
-    return id;
-  }
-
-  /** Whether the reader offers this segment only once. */
-  boolean once() {
-    return once;
   }
 
   @Override

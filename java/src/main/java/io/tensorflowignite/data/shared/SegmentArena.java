@@ -37,7 +37,7 @@ public final class SegmentArena extends BatchArena {
 
   /** Leaves the segment, which is filled, to the reader. */
   void next() {
-    if (segment.once()) {
+    if (segment.once) {
       offers.release(segment);
     }
     segment = null;

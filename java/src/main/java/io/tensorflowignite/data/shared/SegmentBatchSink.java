@@ -1,9 +1,8 @@
 package io.tensorflowignite.data.shared;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.UnsafeByteOperations;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.column.Batch;
 import io.tensorflowignite.data.read.BatchSink;
 import io.tensorflowignite.memory.MappedMemory;
@@ -45,11 +44,11 @@ public final class SegmentBatchSink implements BatchSink {
       }
       BatchLayout.Builder layout = sent.layout();
       layOut(sent.buffers()).forEach(layout::addBuffers);
-      int segment = memory.block().id();
+      int segment = memory.block().id;
       memory.next();
       answers.accept(
           ReadIntoMemoryResponse.newBuilder().setBatch(layout).setSegment(segment).build());
-      rows += sent.rows();
+      rows += sent.rows;
       return true;
     }
   }
@@ -71,12 +70,10 @@ public final class SegmentBatchSink implements BatchSink {
       return SegmentLayout.of(buffers, segment, memory.end());
     }
     if (bytes > MappedMemory.MAX_BYTES) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "a batch of %d bytes cannot be shared; a segment holds at most %d bytes; make batches"
               + " smaller (batch_bytes), or read fewer columns at once (columns=[...])",
-          bytes,
-          MappedMemory.MAX_BYTES);
+          bytes, MappedMemory.MAX_BYTES);
     }
     MappedSegment tooSmall = memory.exchange(bytes);
     answers.accept(ReadIntoMemoryResponse.newBuilder().setNeedsBytes(bytes).build());

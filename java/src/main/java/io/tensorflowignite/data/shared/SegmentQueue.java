@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.shared;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.read.ReadTurns;
@@ -36,7 +36,7 @@ public final class SegmentQueue implements AutoCloseable {
 
   public synchronized void add(Segment offer) {
     if (waiting.size() == MAX_WAITING) {
-      throw limitExceeded("offers " + (MAX_WAITING + 1) + " segments that are not used yet");
+      throw tooMany("offers " + (MAX_WAITING + 1) + " segments that are not used yet");
     }
     waiting.add(offer);
     notifyAll();
@@ -80,7 +80,7 @@ public final class SegmentQueue implements AutoCloseable {
   private MappedSegment map(Segment offer) {
     long bytes = mapped.values().stream().mapToLong(MappedSegment::bytes).sum();
     if (mapped.size() == MAX_MAPPED || bytes + offer.getBytes() > MAX_MAPPED_BYTES) {
-      throw limitExceeded(
+      throw tooMany(
           "offers "
               + (mapped.size() + 1)
               + " segments of "
@@ -95,31 +95,24 @@ public final class SegmentQueue implements AutoCloseable {
   /** Rejects another size for a known segment: the node would write beyond the mapped memory. */
   private static MappedSegment same(MappedSegment known, Segment offer) {
     if (known.bytes() != offer.getBytes()) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the reader offers segment %d with %d bytes, but has offered it with %d bytes before; a"
               + " segment's number always names the same memory; give other memory another number",
-          offer.getId(),
-          offer.getBytes(),
-          known.bytes());
+          offer.getId(), offer.getBytes(), known.bytes());
     }
     return known;
   }
 
-  private static TensorFlowIgniteException limitExceeded(String problem) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_LIMIT_EXCEEDED,
+  private static TensorFlowIgniteException tooMany(String problem) {
+    return limitExceeded(
         "the reader %s; a call may have %d waiting segments, and %d mapped ones of %d bytes"
             + " together; offer each segment again when it is free",
-        problem,
-        MAX_WAITING,
-        MAX_MAPPED,
-        MAX_MAPPED_BYTES);
+        problem, MAX_WAITING, MAX_MAPPED, MAX_MAPPED_BYTES);
   }
 
   /** To be called when the segment's batch has been sent, or will not be sent. */
   void release(MappedSegment segment) {
-    mapped.remove(segment.id());
+    mapped.remove(segment.id);
     segment.close();
   }
 
@@ -138,8 +131,7 @@ public final class SegmentQueue implements AutoCloseable {
       throw new ReaderDisconnected();
     }
     if (waiting.isEmpty()) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the reader offers no more segments, but there are rows to send; a reader must offer free"
               + " segments until the result arrives; read again");
     }

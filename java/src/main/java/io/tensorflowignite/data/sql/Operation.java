@@ -58,7 +58,7 @@ final class Operation {
   private final String text;
   private final Expression written;
   private final String name;
-  private final List<Operand> operands;
+  final List<Operand> operands;
 
   /**
    * @param text the text that contains the operation, for errors
@@ -70,10 +70,6 @@ final class Operation {
     this.written = written;
     this.name = name;
     this.operands = operands;
-  }
-
-  List<Operand> operands() {
-    return operands;
   }
 
   /** The operand at an index, which may be absent: then an empty text. */

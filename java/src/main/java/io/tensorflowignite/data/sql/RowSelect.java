@@ -15,13 +15,17 @@ public final class RowSelect {
   /** Combinations of rows of other tables that a row of the cache may meet. */
   private static final long MAX_PARTNERS = 1_000_000;
 
-  private final String text;
+  /** The user's argument and its text, for errors. */
+  public final String text;
+
   private final String selected;
   private final Source source;
   private final List<Column> columns;
   private final int parametersInColumns;
   private final int parameters;
-  private final Optional<String> zoned;
+
+  /** A part whose result depends on the node's time zone. */
+  public final Optional<String> zoned;
 
   RowSelect(
       String selected,
@@ -36,16 +40,6 @@ public final class RowSelect {
     text = values.text();
     parameters = values.used();
     zoned = values.zoned();
-  }
-
-  /** The user's argument and its text, for errors. */
-  public String text() {
-    return text;
-  }
-
-  /** A part whose result depends on the node's time zone. */
-  public Optional<String> zoned() {
-    return zoned;
   }
 
   /** The statement that reads the rows; the last column is the key. */

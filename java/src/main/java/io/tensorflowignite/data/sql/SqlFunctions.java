@@ -140,7 +140,7 @@ final class SqlFunctions {
   private static Operand joined(Operation call) {
     call.format(0);
     Operand sum = call.sum(Kind.TEXT);
-    long separators = call.operand(0).characters * call.operands().size();
+    long separators = call.operand(0).characters * call.operands.size();
     return new Operand(Kind.TEXT, sum.characters + separators, sum.rows);
   }
 

@@ -78,7 +78,7 @@ final class SqlQueries {
   }
 
   String text() {
-    return select.text();
+    return select.text;
   }
 
   /** Whether {@link #rows} returns rows of all partitions, and not only of the named ones. */

@@ -1,7 +1,7 @@
 package io.tensorflowignite.data.sql;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_UNSUPPORTED_TYPE;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -116,7 +116,7 @@ public final class SqlSource {
                 sql,
                 parameters);
     select.requireParameters(parameters.length);
-    select.zoned().ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
+    select.zoned.ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
     return Optional.of(new SqlSource(ignite, localNode, cache, select, parameters));
   }
 
@@ -255,23 +255,23 @@ public final class SqlSource {
         "column %s of the SELECT over cache %s is of type %s, whose layout is not known; a column"
             + " of a SELECT is of a type of SQL or a field of the cache; give its type with"
             + " schema=, or remove the column from the SELECT",
-        column.name(),
+        column.name,
         cache.getName(),
-        column.typeName());
+        column.typeName);
   }
 
   private void requireDistinct(List<CacheColumn> columns) {
     Set<String> names = new HashSet<>();
     for (CacheColumn column : columns) {
-      if (!names.add(column.name())) {
-        throw SqlText.twice(select.text(), column.name());
+      if (!names.add(column.name)) {
+        throw SqlText.twice(select.text, column.name);
       }
     }
   }
 
   /** Throws COLUMN_NOT_FOUND for a requested type whose name is no column's. */
   private void requireColumns(List<CacheColumn> columns, List<String> names) {
-    List<String> found = columns.stream().map(CacheColumn::name).collect(Collectors.toList());
+    List<String> found = columns.stream().map(column -> column.name).collect(Collectors.toList());
     for (String name : names) {
       if (!found.contains(name)) {
         throw TensorFlowIgniteException.of(
@@ -298,9 +298,7 @@ public final class SqlSource {
           "parameters but neither where nor sql; parameters replace question marks; give where";
     }
     if (problem != null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "the command for cache " + command.getCache() + " has " + problem);
+      throw invalidRequest("the command for cache %s has %s", command.getCache(), problem);
     }
   }
 

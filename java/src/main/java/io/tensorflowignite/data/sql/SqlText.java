@@ -2,7 +2,7 @@ package io.tensorflowignite.data.sql;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.sql.SQLException;
 import java.util.List;
@@ -52,8 +52,7 @@ final class SqlText {
       "sql must be one SELECT over the cache's table, such as SELECT label, pixels FROM Digit WHERE"
           + " label < ?; write one such SELECT, without a clause or statement after it";
 
-  private static final ThreadFactory THREADS =
-      new ThreadFactoryBuilder().setNameFormat("tensorflow-ignite-sql").setDaemon(true).build();
+  private static final ThreadFactory THREADS = IdleThreads.daemons("tensorflow-ignite-sql");
 
   private SqlText() {}
 

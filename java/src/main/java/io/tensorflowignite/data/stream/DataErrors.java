@@ -1,8 +1,8 @@
 package io.tensorflowignite.data.stream;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INTERNAL_ERROR;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_NO_AGENT;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SQL_INVALID;
 
@@ -54,13 +54,11 @@ public final class DataErrors {
               + " thousand operands; shorten it, for instance by IN (...)");
     }
     if (error instanceof OutOfMemoryException) {
-      return TensorFlowIgniteException.of(
-          ERROR_CODE_LIMIT_EXCEEDED,
+      return limitExceeded(
           "%s was ended: %s; the batches of all streams of a node share the memory that the"
               + " property rows.batchMemoryMegabytes sets; make batches smaller (batch_bytes), or"
               + " try again when other streams have ended",
-          call,
-          error.getMessage());
+          call, error.getMessage());
     }
     log.error("Data endpoint failed [call=" + call + "]", error);
     return TensorFlowIgniteException.of(

@@ -29,7 +29,7 @@ public final class ReadCounts {
   }
 
   void add(Transport transport, Batch batch) {
-    rows.get(transport).add(batch.rows());
+    rows.get(transport).add(batch.rows);
     bytes.get(transport).add(batch.buffers().stream().mapToLong(ArrowBuf::readableBytes).sum());
   }
 

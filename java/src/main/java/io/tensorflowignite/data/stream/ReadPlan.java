@@ -1,9 +1,8 @@
 package io.tensorflowignite.data.stream;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.change.KeySelection;
 import io.tensorflowignite.data.change.RowIdentity;
@@ -85,21 +84,16 @@ public final class ReadPlan {
     if (command.getBatchRows() < 0
         || command.getBatchBytes() < 0
         || command.getBatchBytes() > MAX_BATCH_BYTES) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "batches of %d bytes or %d rows are not possible; batch_bytes must be 0 (default) to %d,"
               + " and batch_rows 0 or more; choose values in these ranges",
-          command.getBatchBytes(),
-          command.getBatchRows(),
-          MAX_BATCH_BYTES);
+          command.getBatchBytes(), command.getBatchRows(), MAX_BATCH_BYTES);
     }
     if (limit().getBytesPerSecond() < 0 || limit().getRowsPerSecond() < 0) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%d bytes or %d rows in a second are no rate of reading; read_rate has numbers above 0,"
               + " or 0 for no limit; choose one of these",
-          limit().getBytesPerSecond(),
-          limit().getRowsPerSecond());
+          limit().getBytesPerSecond(), limit().getRowsPerSecond());
     }
     RequestedTypes types = RequestedTypes.of(command.getSchema());
     owners = new PartitionOwners(ignite, localNode, command.getCache());
@@ -146,13 +140,11 @@ public final class ReadPlan {
       problem =
           "without a rule for nulls; a removed row has no values; set nulls to \"default\" or"
               + " \"mask\"";
-    } else if (selected.stream().anyMatch(column -> column.name().equals(DELETED))) {
+    } else if (selected.stream().anyMatch(column -> column.name.equals(DELETED))) {
       problem = "although it has a column " + DELETED + "; choose other columns";
     }
     if (problem != null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "deletions of cache " + command.getCache() + " cannot be read " + problem);
+      throw invalidRequest("deletions of cache %s cannot be read %s", command.getCache(), problem);
     }
     List<CacheColumn> all = new ArrayList<>(selected);
     String type = Boolean.class.getName();
@@ -186,9 +178,7 @@ public final class ReadPlan {
       }
     }
     if (problem != null) {
-      throw new TensorFlowIgniteException(
-          ERROR_CODE_INVALID_REQUEST,
-          "the command for cache " + command.getCache() + " has " + problem);
+      throw invalidRequest("the command for cache %s has %s", command.getCache(), problem);
     }
     return since;
   }
@@ -266,7 +256,7 @@ public final class ReadPlan {
           .clearColumns()
           .addAllColumns(
               selected.stream()
-                  .map(CacheColumn::name)
+                  .map(column -> column.name)
                   .filter(name -> !name.equals(CacheSchema.KEY))
                   .collect(Collectors.toList()));
     }

@@ -1,8 +1,8 @@
 package io.tensorflowignite.data.stream;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.change.ChangeFeeds;
@@ -95,8 +95,7 @@ public final class RowStreams {
   public ReadPlan planTicket(ReadCommand command, Consumer<String> authorize)
       throws InterruptedException {
     if (command.getPartitionsCount() == 0) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "the ticket for cache %s names no partition; a node sends only named partitions; use the"
               + " tickets from GetFlightInfo",
           command.getCache());
@@ -173,12 +172,10 @@ public final class RowStreams {
       return plan.countRows();
     }
     if (!countCalls.tryAcquire()) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_LIMIT_EXCEEDED,
+      throw limitExceeded(
           "the rows of cache %s were not counted; a node counts rows that conditions select for at"
               + " most %d callers at once; try again later, or call another node",
-          plan.caches().get(0),
-          MAX_COUNTS);
+          plan.caches().get(0), MAX_COUNTS);
     }
     try {
       countTurns.begin();

@@ -36,7 +36,7 @@ public final class TcpBatchSink implements BatchSink {
     long bytes;
     try (Batch sent = batch) {
       bytes = write(sent);
-      rows += sent.rows();
+      rows += sent.rows;
     } catch (IOException error) {
       // An interruption closes the connection.
       if (Thread.interrupted()) {

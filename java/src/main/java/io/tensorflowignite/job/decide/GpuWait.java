@@ -53,7 +53,7 @@ public final class GpuWait {
         && !JobMachine.isFinal(job)
         && !JobQueue.mayWait(job)
         && !(hasAttempt(job)
-            && JobMachine.attempt(job).getAssignmentDigest().equals(placement.digest()));
+            && JobMachine.attempt(job).getAssignmentDigest().equals(placement.digest));
   }
 
   /**

@@ -261,20 +261,20 @@ public final class JobMachine {
         Attempt.newBuilder()
             .setNumber(attemptNumber(job) + 1)
             .setPhase(ATTEMPT_PHASE_RESERVE)
-            .setAssignmentDigest(placement.digest())
+            .setAssignmentDigest(placement.digest)
             .setStartedAt(now);
-    for (Task task : placement.tasks()) {
+    for (Task task : placement.tasks) {
       attempt.addTasks(
           task.toBuilder().setStatus(TaskStatus.newBuilder().setState(TASK_STATE_PLACED)));
     }
     job.addAttempts(attempt).clearNotBefore();
-    Members.set(job, placement.members());
+    Members.set(job, placement.members);
     note(
         "attempt %d begins: %d tasks, %d of them workers beside their partitions (assignment %s)",
         attempt.getNumber(),
-        placement.tasks().size(),
+        placement.tasks.size(),
         placement.workers(),
-        MessageText.shortId(placement.digest()));
+        MessageText.shortId(placement.digest));
   }
 
   private void runTasks() {

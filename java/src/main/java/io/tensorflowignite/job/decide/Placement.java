@@ -32,9 +32,12 @@ import java.util.stream.IntStream;
  */
 public final class Placement {
   private final JobSpec spec;
-  private final List<Task> tasks;
-  private final String digest;
-  private final List<Node> members;
+  final List<Task> tasks;
+
+  /** Identifies the assignment: the cache, and the partitions that each node reads. */
+  public final String digest;
+
+  final List<Node> members;
 
   private Placement(JobSpec spec, List<Task> tasks, String digest, List<Node> members) {
     this.spec = spec;
@@ -142,10 +145,6 @@ public final class Placement {
         .collect(Collectors.toList());
   }
 
-  List<Task> tasks() {
-    return tasks;
-  }
-
   public long workers() {
     return tasks.stream().filter(task -> task.getRole() == ROLE_WORKER).count();
   }
@@ -170,15 +169,6 @@ public final class Placement {
   /** The GPUs of one task. */
   public static int gpus(JobSpec spec, Role role) {
     return role == ROLE_WORKER ? spec.getWorkers().getGpus() : 0;
-  }
-
-  /** Identifies the assignment: the cache, and the partitions that each node reads. */
-  public String digest() {
-    return digest;
-  }
-
-  List<Node> members() {
-    return members;
   }
 
   private static Task.Builder task(Role role, int index, Node node) {

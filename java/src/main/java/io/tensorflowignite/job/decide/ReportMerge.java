@@ -86,7 +86,7 @@ final class ReportMerge {
     if (observation.placement == null || observation.placement.placement == null) {
       return;
     }
-    String digest = observation.placement.placement.digest();
+    String digest = observation.placement.placement.digest;
     if (digest.equals(attempt.getAssignmentDigest())) {
       attempt.clearMovedDigest().clearMovedAt().clearMovedCheckpointStep();
     } else if (!digest.equals(attempt.getMovedDigest())) {

@@ -1,6 +1,6 @@
 package io.tensorflowignite.predict.decide;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_UNUSABLE;
 
 import com.google.protobuf.ByteString;
@@ -55,8 +55,7 @@ public final class Tensors {
         all.stream().filter(one -> name.isEmpty() || one.getName().equals(name)).findFirst();
     return found.orElseThrow(
         () ->
-            TensorFlowIgniteException.of(
-                ERROR_CODE_INVALID_REQUEST,
+            invalidRequest(
                 "The model %s:%d has no signature '%s'. Its signatures are %s. Use one of them.",
                 model.getKey().getName(),
                 model.getKey().getNumber(),
@@ -363,8 +362,7 @@ public final class Tensors {
   }
 
   private static TensorFlowIgniteException invalid(ModelSignature signature, String event) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "%s. The signature %s takes %s; ? is any size, and the first axis is the rows. Send exactly"
             + " these inputs.",
         event,

@@ -1,6 +1,6 @@
 package io.tensorflowignite.predict.sql;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.predict.PlainTensors;
@@ -77,8 +77,7 @@ final class RowOutput {
   }
 
   private static TensorFlowIgniteException misfit(Tensor output, String rule, String other) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "The output %s is %s%s for a row. %s. Call %s.",
         output.getName(),
         output.getDtype(),

@@ -1,6 +1,6 @@
 package io.tensorflowignite.predict.sql;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_MODEL_NOT_SERVED;
 
 import io.tensorflowignite.base.MessageText;
@@ -207,8 +207,7 @@ public final class SqlPredictions implements AutoCloseable {
         return;
       }
       if (!areAwaited(without)) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "TF_PREDICT is refused, since these server nodes do not run the service: %s. Any server"
                 + " may get a part of a query, and only those with the service have the function."
                 + " Add our jar and the bean to these nodes, or see their logs if they have both,"

@@ -71,7 +71,7 @@ final class AccessRule {
   }
 
   boolean isOf(Principal caller) {
-    return caller.isNamed() && (principal.equals(EVERYBODY) || principal.equals(caller.name()));
+    return caller.isNamed() && (principal.equals(EVERYBODY) || principal.equals(caller.name));
   }
 
   /**

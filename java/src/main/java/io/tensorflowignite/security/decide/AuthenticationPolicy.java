@@ -1,14 +1,15 @@
 package io.tensorflowignite.security.decide;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.settings.SecuritySettings;
 
 /** Whether callers must authenticate, and the accepted credentials; derived from the settings. */
 public final class AuthenticationPolicy {
-  private final boolean requiresCredentials;
-  private final boolean requiresCertificates;
+  /** Whether callers must have a password or token. */
+  public final boolean requiresCredentials;
+
+  public final boolean requiresCertificates;
 
   private AuthenticationPolicy(boolean requiresCredentials, boolean requiresCertificates) {
     this.requiresCredentials = requiresCredentials;
@@ -23,7 +24,7 @@ public final class AuthenticationPolicy {
       SecuritySettings settings, boolean igniteKnowsUsers, boolean requiresCertificates) {
     boolean canVerify = igniteKnowsUsers || !settings.tokens().isEmpty();
     if (settings.mode() == SecuritySettings.Mode.REQUIRED && !canVerify && !requiresCertificates) {
-      throw invalid(
+      throw invalidRequest(
           "TensorFlowService.security.authentication is 'required', and nothing can verify callers."
               + " Callers are verified by Ignite's authentication, a security plugin,"
               + " TensorFlowService.security.tokens, or security.clientCertificates=required."
@@ -33,7 +34,7 @@ public final class AuthenticationPolicy {
         new AuthenticationPolicy(
             settings.mode() != SecuritySettings.Mode.NONE && canVerify, requiresCertificates);
     if (!policy.requiresAuthentication() && !settings.access().isEmpty()) {
-      throw invalid(
+      throw invalidRequest(
           "TensorFlowService.security.access has rules, and callers do not authenticate. Rules"
               + " apply to authenticated callers only. Configure tokens or Ignite's authentication,"
               + " or remove the rules.");
@@ -52,14 +53,14 @@ public final class AuthenticationPolicy {
       return false;
     }
     if (!settings.allowsUnauthenticated()) {
-      throw invalid(
-          "The node API binds "
-              + host
-              + " without authentication: every host that reaches it could run code on this"
-              + " cluster. On other addresses than loopback the node API needs authentication, or"
-              + " an explicit decision. Configure TensorFlowService.security.tokens, Ignite's"
-              + " authentication or security.clientCertificates=required, or else"
-              + " security.allowUnauthenticated=true.");
+      throw invalidRequest(
+          "The node API binds %s without authentication: every host that reaches it could run code"
+              + " on this cluster. On other addresses than loopback the node API needs"
+              + " authentication, or an explicit decision. Configure"
+              + " TensorFlowService.security.tokens, Ignite's authentication or"
+              + " security.clientCertificates=required, or else"
+              + " security.allowUnauthenticated=true.",
+          host);
     }
     return true;
   }
@@ -67,18 +68,5 @@ public final class AuthenticationPolicy {
   /** Whether callers must authenticate. */
   public boolean requiresAuthentication() {
     return requiresCredentials || requiresCertificates;
-  }
-
-  /** Whether callers must have a password or token. */
-  public boolean requiresCredentials() {
-    return requiresCredentials;
-  }
-
-  public boolean requiresCertificates() {
-    return requiresCertificates;
-  }
-
-  private static TensorFlowIgniteException invalid(String text) {
-    return new TensorFlowIgniteException(ERROR_CODE_INVALID_REQUEST, text);
   }
 }

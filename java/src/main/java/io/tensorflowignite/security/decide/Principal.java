@@ -18,21 +18,14 @@ public final class Principal {
 
   public static final Principal ANYONE = new Principal("anyone", Kind.ANYONE);
 
-  private final String name;
-  private final Kind kind;
+  /** The name in rules and jobs. Users and tokens share one set of names. */
+  public final String name;
+
+  public final Kind kind;
 
   public Principal(String name, Kind kind) {
     this.name = name;
     this.kind = kind;
-  }
-
-  /** The name in rules and jobs. Users and tokens share one set of names. */
-  public String name() {
-    return name;
-  }
-
-  public Kind kind() {
-    return kind;
   }
 
   /** Whether rules can apply to the principal. */

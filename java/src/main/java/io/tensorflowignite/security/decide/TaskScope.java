@@ -14,7 +14,7 @@ import java.util.stream.Stream;
 
 /** The caches and directories that a task may use: only those that its job names. */
 public final class TaskScope {
-  private final TaskKey task;
+  public final TaskKey task;
   private final Set<String> caches;
   private final String outputCache;
   private final List<String> directories;
@@ -52,10 +52,6 @@ public final class TaskScope {
     List<String> readDirectories = new ArrayList<>(directories);
     JobPaths.path(spec.getPrediction().getModelDirectory()).ifPresent(readDirectories::add);
     return new TaskScope(task, caches, output, directories, readDirectories);
-  }
-
-  public TaskKey task() {
-    return task;
   }
 
   public boolean hasJob(String id) {

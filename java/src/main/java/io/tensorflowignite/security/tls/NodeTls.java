@@ -2,7 +2,6 @@ package io.tensorflowignite.security.tls;
 
 import com.google.common.hash.Hasher;
 import com.google.common.hash.Hashing;
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
 import io.netty.handler.ssl.ApplicationProtocolNames;
@@ -10,6 +9,7 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.IdentityCipherSuiteFilter;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContext;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -98,11 +98,7 @@ public final class NodeTls implements AutoCloseable {
       return;
     }
     thread =
-        Executors.newSingleThreadScheduledExecutor(
-            new ThreadFactoryBuilder()
-                .setNameFormat("tensorflow-ignite-tls")
-                .setDaemon(true)
-                .build());
+        Executors.newSingleThreadScheduledExecutor(IdleThreads.daemons("tensorflow-ignite-tls"));
     // A task that throws is not scheduled again; a pass of a loop does not throw.
     Loop loop =
         loops.continuous(

@@ -1,6 +1,6 @@
 package io.tensorflowignite.security.tls;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.security.cert.CertificateException;
@@ -15,9 +15,7 @@ final class TlsErrors {
   }
 
   TensorFlowIgniteException of(String reason, String rule, String next) {
-    return new TensorFlowIgniteException(
-        ERROR_CODE_INVALID_REQUEST,
-        "Node " + node + " has no usable TLS: " + reason + ". " + rule + ". " + next + ".");
+    return invalidRequest("Node %s has no usable TLS: %s. %s. %s.", node, reason, rule, next);
   }
 
   void checkDates(X509Certificate certificate, Object source) {

@@ -64,11 +64,6 @@ final class TensorBuilder {
     read(json, 0);
   }
 
-  /** The number of values of {@link #addInstance}. */
-  int instances() {
-    return values;
-  }
-
   /** The values of {@link #addInstance}, with an axis for them in front. */
   TensorProto stacked() {
     List<Long> shape = new ArrayList<>();

@@ -1,8 +1,7 @@
 package io.tensorflowignite.storage.block;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.ReadBlocksRequest;
 import io.tensorflowignite.v1.ReadBlocksResponse;
 import java.util.function.Predicate;
@@ -36,8 +35,7 @@ public final class BlockDownload {
         || (request.getNumbersCount() != 1
             && (request.getOffset() > 0 || request.getBytes() > 0 || request.hasRange()))
         || request.getNumbersList().stream().anyMatch(number -> number < 0)) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%d blocks of extent %s cannot be read from offset %d, %d bytes. A part of a block,"
               + " or a copy into shared memory, is for one block only; numbers, offsets and"
               + " bytes are 0 or more. Send one request for each block, without negative"
@@ -84,15 +82,11 @@ public final class BlockDownload {
   private ReadBlocksResponse shared(Block block, int number, int from, int count) {
     int limit = request.getRange().getBytes();
     if (count > limit) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "%,d bytes of block %d of extent %s do not fit into the %,d bytes of memory that the"
               + " call names. The memory must hold all requested bytes. Request fewer bytes, or"
               + " name a larger range.",
-          count,
-          number,
-          request.getExtentId(),
-          limit);
+          count, number, request.getExtentId(), limit);
     }
     memories.use(request.getRange(), target -> block.copyTo(target, from, count));
     return ReadBlocksResponse.newBuilder().setNumber(number).setWrittenBytes(count).build();

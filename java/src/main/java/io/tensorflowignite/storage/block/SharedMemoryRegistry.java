@@ -1,7 +1,7 @@
 package io.tensorflowignite.storage.block;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SHARING_UNAVAILABLE;
 
 import com.google.protobuf.ByteString;
@@ -54,17 +54,11 @@ public final class SharedMemoryRegistry implements AutoCloseable {
         || memories.size() == MAX_MEMORIES
         || memory.bytes() > MAX_BYTES
         || bytes + memory.bytes() > MAX_TOTAL_BYTES) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_LIMIT_EXCEEDED,
+      throw limitExceeded(
           "%,d bytes cannot be shared with this node, where %d processes share %,d bytes. One"
               + " process may share %,d bytes, and all together %,d bytes of %d processes. Send"
               + " blocks in messages.",
-          memory.bytes(),
-          memories.size(),
-          bytes,
-          MAX_BYTES,
-          MAX_TOTAL_BYTES,
-          MAX_MEMORIES);
+          memory.bytes(), memories.size(), bytes, MAX_BYTES, MAX_TOTAL_BYTES, MAX_MEMORIES);
     }
     memories.put(name, new Entry(memory));
     bytes += memory.bytes();
@@ -123,13 +117,10 @@ public final class SharedMemoryRegistry implements AutoCloseable {
       if (range.getOffset() < 0
           || range.getBytes() < 0
           || range.getOffset() > memory.bytes() - range.getBytes()) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "%,d bytes at offset %,d are not inside the shared memory of %,d bytes. A range"
                 + " lies inside the memory. Name an offset and a size within it.",
-            range.getBytes(),
-            range.getOffset(),
-            memory.bytes());
+            range.getBytes(), range.getOffset(), memory.bytes());
       }
       lock.readLock().lock();
       try {

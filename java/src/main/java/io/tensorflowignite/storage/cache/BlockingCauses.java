@@ -41,8 +41,8 @@ final class BlockingCauses {
                 causes.add(
                     String.format(
                         "a transaction of node %s is open for %d s and may hold a lock",
-                        MessageText.shortId(tx.nodeId().toString()),
-                        (System.currentTimeMillis() - tx.startTime()) / 1000)));
+                        MessageText.shortId(tx.nodeId.toString()),
+                        (System.currentTimeMillis() - tx.startTime) / 1000)));
     IgniteCache<?, ?> cache = ignite.cache(cacheName);
     if (cache != null && !cache.lostPartitions().isEmpty()) {
       causes.add(

@@ -1,8 +1,8 @@
 package io.tensorflowignite.storage.cache;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CLUSTER_NOT_ACTIVE;
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
 
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -78,13 +78,11 @@ public final class StorageCaches {
     List<ClusterNode> without = OwnRegion.nodesWithout(ignite, region);
     if (!without.isEmpty()
         && !ignite.cacheNames().containsAll(List.of(files, blocks, smallFiles))) {
-      throw TensorFlowIgniteException.of(
-          ERROR_CODE_INVALID_REQUEST,
+      throw invalidRequest(
           "The data region '%s' is not configured on node %s. TensorFlowService's property"
               + " storage.dataRegion names a region that every server node has. Configure the"
               + " region on that node, or remove the property.",
-          region,
-          without.get(0).consistentId());
+          region, without.get(0).consistentId());
     }
   }
 

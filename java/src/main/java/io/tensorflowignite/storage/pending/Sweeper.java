@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage.pending;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
+import io.tensorflowignite.base.IdleThreads;
 import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.storage.block.Blocks;
@@ -41,11 +41,7 @@ public final class Sweeper implements AutoCloseable {
   private final Duration garbageTimeout;
   private final Duration interval;
   private final ExecutorService thread =
-      Executors.newSingleThreadExecutor(
-          new ThreadFactoryBuilder()
-              .setNameFormat("tensorflow-ignite-sweeper")
-              .setDaemon(true)
-              .build());
+      Executors.newSingleThreadExecutor(IdleThreads.daemons("tensorflow-ignite-sweeper"));
   private final AtomicBoolean scanning = new AtomicBoolean();
   private Map<String, Observed> observations = new HashMap<>();
   private final Loop loop;

@@ -1,6 +1,6 @@
 package io.tensorflowignite.storage.tree;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_INVALID_REQUEST;
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +14,7 @@ public final class FilePath {
   private static final int MAX_PART_BYTES = 255;
 
   private final String text;
-  private final List<String> parts;
+  public final List<String> parts;
 
   private FilePath(String text, List<String> parts) {
     this.text = text;
@@ -54,10 +54,6 @@ public final class FilePath {
     return parts.isEmpty();
   }
 
-  public List<String> parts() {
-    return parts;
-  }
-
   /** The last part; empty for the root. */
   public String name() {
     return isRoot() ? "" : parts.get(parts.size() - 1);
@@ -78,14 +74,10 @@ public final class FilePath {
   }
 
   private static TensorFlowIgniteException invalid(String text, String reason) {
-    return TensorFlowIgniteException.of(
-        ERROR_CODE_INVALID_REQUEST,
+    return invalidRequest(
         "'%s' is no valid path: %s. A path is absolute and has at most %,d bytes of UTF-8; its"
             + " parts have 1 to %d bytes, are neither '.' nor '..', and are separated by one"
             + " slash. Use a path such as /models/a.",
-        text,
-        reason,
-        MAX_BYTES,
-        MAX_PART_BYTES);
+        text, reason, MAX_BYTES, MAX_PART_BYTES);
   }
 }

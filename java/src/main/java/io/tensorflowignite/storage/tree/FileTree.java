@@ -1,5 +1,6 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.FileKind.FILE_KIND_DIRECTORY;
 import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
 
@@ -137,8 +138,7 @@ public final class FileTree {
   public void remove(RemoveFileRequest request) {
     FilePath path = FilePath.parse(request.getPath());
     if (path.isRoot()) {
-      throw TreeErrors.invalid(
-          "'/' cannot be removed. The root always exists. Remove its entries.");
+      throw invalidRequest("'/' cannot be removed. The root always exists. Remove its entries.");
     }
     transactions.run(
         "Removing '" + path + "'",
@@ -186,8 +186,7 @@ public final class FileTree {
     FilePath source = FilePath.parse(request.getSource());
     FilePath target = FilePath.parse(request.getTarget());
     if (source.isRoot()) {
-      throw TreeErrors.invalid(
-          "'/' cannot be renamed. The root always exists. Rename its entries.");
+      throw invalidRequest("'/' cannot be renamed. The root always exists. Rename its entries.");
     }
     transactions.run(
         String.format("Renaming '%s' to '%s'", source, target),

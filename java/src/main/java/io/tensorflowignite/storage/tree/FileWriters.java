@@ -1,5 +1,6 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_FILE_LOST;
 import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_APPEND;
 import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_CREATE;
@@ -55,14 +56,14 @@ public final class FileWriters {
     FilePath path = FilePath.parse(request.getPath());
     int blockBytes = request.getBlockBytes() == 0 ? settings.blockBytes : request.getBlockBytes();
     if (blockBytes < MIN_BLOCK_BYTES || blockBytes > MAX_BLOCK_BYTES) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "The requested blocks have %,d bytes. A block has %,d to %,d bytes. Choose a size in this"
               + " range.",
           blockBytes, MIN_BLOCK_BYTES, MAX_BLOCK_BYTES);
     }
     if (request.getMode() == WriteMode.WRITE_MODE_UNSPECIFIED
         || request.getMode() == WriteMode.UNRECOGNIZED) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "The writer of '%s' has no mode. The modes are REPLACE, CREATE and APPEND. Name one of"
               + " these.",
           path);
@@ -161,7 +162,7 @@ public final class FileWriters {
   /** Keeps the writer alive, and returns the number of blocks that are reserved now. */
   public int reserve(String extent, int blocks) {
     if (blocks < 0 || blocks > MAX_BLOCKS) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "%,d blocks of extent %s cannot be reserved. One writer has 0 to %,d blocks. Choose"
               + " larger blocks, or write several files.",
           blocks, extent, MAX_BLOCKS);

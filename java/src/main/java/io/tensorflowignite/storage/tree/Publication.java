@@ -1,5 +1,6 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.v1.FileKind.FILE_KIND_REGULAR;
 import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_APPEND;
 import static io.tensorflowignite.v1.WriteMode.WRITE_MODE_REPLACE;
@@ -94,7 +95,7 @@ final class Publication {
     long least = Math.max(write.getBytes(), write.getTail().getBytes());
     long most = (long) pending.getBlocks() * write.getBlockBytes();
     if (request.getBytes() < least || request.getBytes() > most) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "%,d bytes of an extent of '%s' cannot be published. The number is at least %,d, the"
               + " bytes that are already in the file, and at most %,d, the bytes of the reserved"
               + " blocks. Publish a number in this range, or reserve more blocks.",

@@ -1,5 +1,7 @@
 package io.tensorflowignite.storage.tree;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+
 import io.tensorflowignite.storage.cache.MetadataRecords;
 import io.tensorflowignite.storage.pending.PendingTable;
 
@@ -18,12 +20,12 @@ final class RenameOperation {
     if (target.entry != null && !overwrite) {
       throw TreeErrors.exists(to.toString());
     }
-    if (from.parts().equals(to.parts())) {
+    if (from.parts.equals(to.parts)) {
       return;
     }
     if (ResolvedPath.isDirectory(source.entry)
         && target.through.contains(source.entry.getDirectoryId())) {
-      throw TreeErrors.invalid(
+      throw invalidRequest(
           "'%s' cannot become '%s', which is inside it. A directory cannot contain itself. Choose"
               + " another target.",
           from, to);

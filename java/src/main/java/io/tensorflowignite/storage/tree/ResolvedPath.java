@@ -38,19 +38,19 @@ final class ResolvedPath {
   private static ResolvedPath find(MetadataRecords records, FilePath path, Timestamp now) {
     List<String> through = new ArrayList<>();
     DirectoryEntry entry = ROOT;
-    for (int depth = 0; depth < path.parts().size(); depth++) {
+    for (int depth = 0; depth < path.parts.size(); depth++) {
       if (entry == null && now == null) {
         throw TreeErrors.noParent(path.toString(), path.upTo(depth));
       }
       if (entry == null) {
         entry = directory(Directories.create(records, now));
-        put(records, through, path.parts().get(depth - 1), entry);
+        put(records, through, path.parts.get(depth - 1), entry);
       }
       if (!isDirectory(entry)) {
         throw TreeErrors.pathIsBlocked(path.toString(), path.upTo(depth));
       }
       through.add(entry.getDirectoryId());
-      entry = Directories.find(records, entry.getDirectoryId(), path.parts().get(depth));
+      entry = Directories.find(records, entry.getDirectoryId(), path.parts.get(depth));
     }
     return new ResolvedPath(path, through, entry);
   }

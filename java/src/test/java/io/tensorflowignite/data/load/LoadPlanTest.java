@@ -28,17 +28,17 @@ public class LoadPlanTest {
   @Test
   public void keysAreCountedLongsOrAColumnThatIsNotStoredAmongTheValues() {
     LoadPlan counted = new LoadPlan(command("c").build(), new Schema(List.of(ID, N)));
-    assertEquals(Long.class, counted.key().storage());
+    assertEquals(Long.class, counted.key.storage());
     assertColumns(counted, List.of("id", "n"), List.of("_key", "id", "n"));
 
     LoadPlan named =
         new LoadPlan(command("c").setKeyColumn("id").build(), new Schema(List.of(ID, N)));
-    assertEquals(String.class, named.key().storage());
+    assertEquals(String.class, named.key.storage());
     assertColumns(named, List.of("n"), List.of("_key", "n"));
   }
 
   private static void assertColumns(LoadPlan plan, List<String> stored, List<String> all) {
-    assertEquals(stored, names(plan.fields()));
+    assertEquals(stored, names(plan.fields));
     assertEquals(all, names(plan.schema().getFields()));
   }
 
@@ -49,8 +49,8 @@ public class LoadPlanTest {
             command("c").setKeyColumn("id").setAffinityColumn("n").build(),
             new Schema(List.of(X, N, ID)));
 
-    assertTrue(plan.key().isObject());
-    assertEquals(List.of("id", "n"), names(plan.key().fields()));
+    assertTrue(plan.key.isObject());
+    assertEquals(List.of("id", "n"), names(plan.key.fields()));
     assertColumns(plan, List.of("x"), List.of("id", "n", "x"));
     List<Boolean> inKey =
         plan.schema().getFields().stream().map(CacheSchema::isInKey).collect(Collectors.toList());
@@ -65,8 +65,8 @@ public class LoadPlanTest {
             command("c").setLike("rows").setKeyColumn("_key").build(),
             new Schema(List.of(object, X)));
 
-    assertTrue(plan.key().isObject());
-    assertEquals(List.of("id", "n"), names(plan.key().fields()));
+    assertTrue(plan.key.isObject());
+    assertEquals(List.of("id", "n"), names(plan.key.fields()));
     assertColumns(plan, List.of("x"), List.of("id", "n", "x"));
     assertInvalid(
         "two columns n and n", command("c").setLike("rows").setKeyColumn("_key"), object, N);

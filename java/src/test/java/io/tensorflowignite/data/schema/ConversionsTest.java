@@ -61,7 +61,7 @@ public class ConversionsTest {
   }
 
   private static Field stored(Class<?> storage) {
-    return ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new).shape();
+    return ColumnTypes.ofClass(storage).orElseThrow(AssertionError::new).shape;
   }
 
   private static Field plain(ArrowType type) {

@@ -35,8 +35,8 @@ public class SchemaResolverTest {
     assertEquals(
         "{tensorflow-ignite.type=uuid}",
         ColumnTypes.ofName("UUID").get().field("u").getMetadata().toString());
-    assertFalse(CacheColumn.isKnown(ColumnTypes.ofName("java.lang.Object").get().shape()));
-    assertFalse(CacheColumn.isKnown(ColumnTypes.ofAnyName("com.example.Address").shape()));
+    assertFalse(CacheColumn.isKnown(ColumnTypes.ofName("java.lang.Object").get().shape));
+    assertFalse(CacheColumn.isKnown(ColumnTypes.ofAnyName("com.example.Address").shape));
   }
 
   @Test
@@ -49,7 +49,7 @@ public class SchemaResolverTest {
 
     ColumnType type = StoredTypes.of(pixels).get();
 
-    assertEquals(byte[].class, type.storage());
+    assertEquals(byte[].class, type.storage);
     assertEquals(pixels, type.field("pixels"));
   }
 
@@ -82,7 +82,7 @@ public class SchemaResolverTest {
 
     assertEquals(List.of("b", "a"), names(schema.select(List.of(), false)));
     assertEquals(List.of("_key", "a"), names(schema.select(List.of("a"), true)));
-    assertEquals(Long.class, schema.key().type().storage());
+    assertEquals(Long.class, schema.key().type.storage);
     assertRefused(ERROR_CODE_INVALID_REQUEST, () -> schema.select(List.of("a", "a"), false));
   }
 
@@ -116,9 +116,9 @@ public class SchemaResolverTest {
 
     assertEquals(List.of("n", "when", "address.city", "price", "address"), names(columns));
     assertEquals(
-        new ArrowType.Timestamp(TimeUnit.MILLISECOND, "UTC"), columns.get(1).field().getType());
-    assertEquals(ArrowType.Utf8.INSTANCE, columns.get(2).field().getType());
-    assertEquals(new ArrowType.Decimal(10, 2, 128), columns.get(3).field().getType());
+        new ArrowType.Timestamp(TimeUnit.MILLISECOND, "UTC"), columns.get(1).field.getType());
+    assertEquals(ArrowType.Utf8.INSTANCE, columns.get(2).field.getType());
+    assertEquals(new ArrowType.Decimal(10, 2, 128), columns.get(3).field.getType());
     assertEquals(
         List.of(true, true, true, true, false),
         columns.stream().map(c -> c.isKnown()).collect(Collectors.toList()));
@@ -133,6 +133,6 @@ public class SchemaResolverTest {
   }
 
   private static List<String> names(List<CacheColumn> columns) {
-    return columns.stream().map(CacheColumn::name).collect(Collectors.toList());
+    return columns.stream().map(column -> column.name).collect(Collectors.toList());
   }
 }

@@ -32,11 +32,11 @@ public class ZoneRulesTest {
           "t IS NULL AND name = ?",
           "name > '" + NAIVE + "' AND t > ?"
         }) {
-      assertEquals(where, Optional.empty(), SelectRules.condition(TABLE, where, ZONED).zoned());
+      assertEquals(where, Optional.empty(), SelectRules.condition(TABLE, where, ZONED).zoned);
     }
     assertEquals(
         Optional.empty(),
-        SelectRules.statement(TABLE, "SELECT t, name FROM Event WHERE t > ?", ZONED).zoned());
+        SelectRules.statement(TABLE, "SELECT t, name FROM Event WHERE t > ?", ZONED).zoned);
   }
 
   @Test
@@ -56,10 +56,10 @@ public class ZoneRulesTest {
           "FORMATDATETIME(t, 'yyyy') = ?",
           "t LIKE ?"
         }) {
-      assertTrue(where, SelectRules.condition(TABLE, where, NAIVE).zoned().isPresent());
+      assertTrue(where, SelectRules.condition(TABLE, where, NAIVE).zoned.isPresent());
     }
     assertEquals(
         Optional.of("HOUR(t)"),
-        SelectRules.statement(TABLE, "SELECT HOUR(t) AS h FROM Event").zoned());
+        SelectRules.statement(TABLE, "SELECT HOUR(t) AS h FROM Event").zoned);
   }
 }

@@ -227,8 +227,8 @@ public class GpuWaitTest {
   private static Attempt attempt(Placement placement) {
     return Attempt.newBuilder()
         .setNumber(1)
-        .setAssignmentDigest(placement.digest())
-        .addAllTasks(placement.tasks())
+        .setAssignmentDigest(placement.digest)
+        .addAllTasks(placement.tasks)
         .build();
   }
 

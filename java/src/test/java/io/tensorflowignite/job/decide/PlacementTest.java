@@ -127,14 +127,14 @@ public class PlacementTest {
   @Test
   public void differentAssignmentsHaveDifferentDigests() {
     JobSpec spec = JobSpec.newBuilder().setCache("digits").build();
-    String digest = place(spec, owners).digest();
+    String digest = place(spec, owners).digest;
     assertEquals(
         "the client process reads nothing",
         digest,
-        Placement.of(spec, owners, List.of(), node("elsewhere"), List.of()).digest());
-    assertNotEquals(digest, place(spec.toBuilder().setCache("letters").build(), owners).digest());
+        Placement.of(spec, owners, List.of(), node("elsewhere"), List.of()).digest);
+    assertNotEquals(digest, place(spec.toBuilder().setCache("letters").build(), owners).digest);
     owners.put(node("second"), List.of(1));
-    assertNotEquals(digest, place(spec, owners).digest());
+    assertNotEquals(digest, place(spec, owners).digest);
   }
 
   private static JobSpec.Builder changed(JobKind kind, Consumer<JobSpec.Builder> change) {
@@ -152,7 +152,7 @@ public class PlacementTest {
   }
 
   private static List<String> texts(JobSpec.Builder spec, Map<Node, List<Integer>> readers) {
-    return place(spec.build(), readers).tasks().stream()
+    return place(spec.build(), readers).tasks.stream()
         .map(PlacementTest::text)
         .collect(Collectors.toList());
   }

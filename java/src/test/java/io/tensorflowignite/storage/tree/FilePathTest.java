@@ -26,7 +26,7 @@ public class FilePathTest {
     FilePath path = FilePath.parse(text);
     assertEquals(
         List.of("a b", "100%", "%2F", "ä ö", "😀", ".hidden", "...", "tab\tnewline\n\\ *?"),
-        path.parts());
+        path.parts);
     assertEquals("tab\tnewline\n\\ *?", path.name());
     assertEquals("/a b/100%", path.upTo(2));
     assertEquals(text, path.toString());
@@ -37,7 +37,7 @@ public class FilePathTest {
     String part = "x".repeat(255);
     String longest = ("/" + part).repeat(16);
     assertEquals(4096, longest.length());
-    assertEquals(16, FilePath.parse(longest).parts().size());
+    assertEquals(16, FilePath.parse(longest).parts.size());
     assertEquals(255, PART_255.getBytes(StandardCharsets.UTF_8).length);
     FilePath.parse("/" + PART_255);
     for (String bad :
