@@ -141,7 +141,7 @@ public final class TensorFlowService
 
   /** Ignite itself only says that the service exists already. */
   private void warnOfOtherProperties(IgniteLogger log) {
-    ServiceConfiguration own = configured(ignite);
+    ServiceConfiguration own = configured(ignite.configuration());
     List<String> others =
         own == null
             ? List.of()
