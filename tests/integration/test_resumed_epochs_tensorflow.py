@@ -155,6 +155,8 @@ BY_THREE: dict[str, dict[str, Any]] = {
     for uneven in ("repeat", "drop", "pad")
 } | {
     "loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7},
+    # Within the parts of the last batch of an epoch, and behind them.
+    "loop-epochs": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "epochs", "steps": 9, "ends": [7, 8, 9, 17]},
     "drop-unshuffled": {"reading": {"uneven": "drop"}},
     "all": {"reading": {"shuffle": True, "partitions": "all"}},
 }

@@ -163,7 +163,8 @@ class TrainingInput:
         return replace(position, aligned=aligned and replace(aligned, elements=parts))
 
     def _position_after(self, source: _Source, begin: int, steps: int) -> InputPosition | None:
-        total = None if self.is_continuous else readers.total(source.request, begin)
+        # Of an iterator of several epochs, rows of the next one follow in the last element of an epoch.
+        total = None if self.is_continuous and source.epochs != 1 else readers.total(source.request, begin)
         rows = self._rows_of(source.rows, steps, total)
         return readers.position(source.request, begin, rows, is_continuous=self.is_continuous)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import sys
@@ -102,8 +103,11 @@ class Training:
         with strategy.scope():
             weight = tf.Variable(0.0)
         checkpoint = tfi.train.checkpoint(every_steps=1, weight=weight, directory=directory)
-        rows = tfi.dataset(options["cache"], **self.reading).repeat().batch(self.batch)
-        elements = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
+        rows = tfi.dataset(options["cache"], **self.reading)
+        rows = (rows if self.way["loop"] == "epochs" else rows.repeat()).batch(self.batch)
+        distributed = strategy.experimental_distribute_dataset(rows)
+        # Without a repetition, a loop over epochs iterates in each.
+        elements = itertools.chain.from_iterable(checkpoint.iterate(distributed) for _ in itertools.count())
         for step in checkpoint.steps(self.epochs * self.way["steps"]):
             self.step = step - 1
             for pair in zip(*map(strategy.experimental_local_results, _keys_and_weights(next(elements))), strict=True):
