@@ -45,7 +45,7 @@ _REMEDY = (
     "its index. A set has another order in each process: sort it before a loop that calls adapt"
 )
 # Of the files: a version of this package with another one lets layers learn again.
-_FORMAT = 2
+_FORMAT = 3
 # Reported by the first worker in place of an identity: its layer has not learned.
 _FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
