@@ -128,6 +128,26 @@ def test_an_epoch_is_over_when_its_rows_are_too_few_for_an_element(
     assert not training(method(unbatched()), is_continuous=False).ends()
 
 
+def test_an_epoch_that_is_over_is_passed_although_that_of_another_input_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise its repeat() would end at once, and the training with it."""
+    one, two = repeated(None), repeated(None)
+    asked: list[str] = []
+
+    def has_ended(_: EpochReaders, request: Request, rows: int) -> bool:
+        asked.append(request.name)
+        return len(asked) > 1
+
+    monkeypatch.setattr(EpochReaders, "has_ended", has_ended)
+    found = training(tf.data.Dataset.zip((one, two)))
+    names = [source.request.name for source in found._sources]
+    positions = [replace(POSITION, selection=source.request.selection, rows=30) for source in found._sources]
+    assert found.resume([positions]) == 0
+    assert asked == names
+    assert len(set(names)) == 2
+
+
 def test_rows_that_are_followed_are_an_input_whose_position_is_not_known() -> None:
     found = training(repeated(1, follow=True))
     found.begin()

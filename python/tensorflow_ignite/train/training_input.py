@@ -229,9 +229,11 @@ class TrainingInput:
 
     def ends(self) -> bool:
         """Whether the epoch that :meth:`resume` has set has no element left; then it is over."""
-        return all(
+        # Each is asked, since an epoch that is over is passed.
+        ended = [
             readers.has_ended(source.request, 1 if self.is_continuous else source.least) for source in self._sources
-        )
+        ]
+        return all(ended)
 
 
 def _sources(dataset: Any, *, is_continuous: bool = False) -> list[_Source]:
