@@ -4,7 +4,7 @@ Arguments: a folder, and options as JSON. With ``crashes``, the process ends har
 of the job goes on; each line of a book in the folder has the step, counted over all attempts, the epoch, and the keys
 of one worker. With ``adapt``, a layer learns from all rows before it trains. With ``ways``, this process raises an
 exception after some steps, and trains again with everything made anew; it does so in several ways, and writes the keys
-of each with and without these ends.
+of each with and without these ends. With ``plans`` these are planned.
 """
 
 from __future__ import annotations
@@ -33,6 +33,27 @@ context = tfi.train.context(cache=options["cache"])
 
 class End(Exception):
     """In place of the end of the process."""
+
+
+class PlannedEnd:
+    """Plans the end of a `fit` after a step, in place of the job; the process ends when it waits."""
+
+    def __init__(self, step: int | None) -> None:
+        self.step = step
+
+    def begin(self, step: int) -> None:
+        """The loop goes on after a step."""
+
+    def is_due(self, step: int) -> bool:
+        """Whether to save after this step, and then to wait."""
+        return step == self.step
+
+    def wait(self) -> None:
+        """Waits for the end."""
+        raise End
+
+    def end(self) -> None:
+        """The loop is over."""
 
 
 class Training:
@@ -64,7 +85,7 @@ class Training:
         return np.float32(0)
 
     def _end_here(self) -> None:
-        if self.step == self.end:
+        if self.step == self.end and not self.way.get("plans"):
             if "ways" in options:
                 raise End
             if context.index == options.get("worker", 0):
@@ -137,6 +158,10 @@ class Training:
                     return super().train_step(data)
 
         class Steps(keras.callbacks.Callback):  # type: ignore[misc]
+            def on_train_begin(self, logs: Any = None) -> None:
+                if outer.way.get("plans"):
+                    checkpoints.checkpoint.planned_end = PlannedEnd(outer.end)
+
             def on_epoch_begin(self, number: int, logs: Any = None) -> None:
                 outer.epoch = number
                 outer.step = outer.step or checkpoints.checkpoint.resumed_from_step
