@@ -170,7 +170,8 @@ def test_workers_with_different_states_do_not_begin_to_train_and_the_error_names
 def test_the_steps_before_adapt_are_the_same_in_each_process_and_others_for_other_rows() -> None:
     import tensorflow as tf
 
-    rows = tf.data.Dataset.range(8).map(lambda x: {"a": x, "b": -x}).batch(2)
+    elements = tf.data.Dataset.range(8).map(lambda x: {"a": x, "b": -x})
+    rows = elements.batch(2)
 
     def of_column(name: str) -> list[str]:
         return row_steps.steps_of(rows.map(lambda row: tf.cast(row[name], tf.float32)[:, None]))
@@ -182,8 +183,10 @@ def test_the_steps_before_adapt_are_the_same_in_each_process_and_others_for_othe
     assert of_column("a") == of_column("a") != of_column("b")
     assert of_all(["a", "b"]) == of_all(["b", "a"])
     base = row_steps.steps_of(rows)
-    assert base == row_steps.steps_of(rows.prefetch(1))
-    different = [rows.take(1), rows.take(2), rows.skip(1), rows.filter(lambda row: row["a"][0] > 3)]
+    assert base == row_steps.steps_of(rows.prefetch(1)) == row_steps.steps_of(elements.batch(4))
+    different: list[Any] = [rows.shard(2, 0), rows.shard(2, 1), rows.concatenate(rows)]
+    different += [elements.batch(size).take(1) for size in (3, 4)]
+    different += [rows.take(1), rows.take(2), rows.skip(1), rows.filter(lambda row: row["a"][0] > 3)]
     different += [rows.map(lambda row: row["a"][:1]), rows.map(lambda row: row["a"][1:])]
     texts = [base, *map(row_steps.steps_of, different)]
     assert len({str(text) for text in texts}) == len(texts)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +289,163 @@ def test_a_scheduler_changes_the_learning_rate_once_in_an_epoch_that_goes_on(kin
         attempt(3)
     attempt(None)
     assert rates == [0.5, 0.5, 0.25, 0.25, 0.125, 0.125]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
+def test_a_callback_that_counts_batches_goes_on_with_the_last_batch_of_the_checkpoint(
+    kind: Any, tmp_path: Path, first: bool
+) -> None:
+    def attempt(crashes_after: int | None) -> int:
+        class Counts(kind.callbacks.Callback):  # type: ignore[misc]
+            count = 0
+
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                self.count += 1
+
+            def state_dict(self) -> Any:
+                return {"count": self.count}
+
+            def load_state_dict(self, state: Any) -> None:
+                self.count = state["count"]
+
+        class Ends(kind.callbacks.Callback):  # type: ignore[misc]
+            def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+                if counts.count == crashes_after:
+                    raise Crash
+
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile("sgd", "mse")
+        counts = Counts()
+        ours = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path))
+        callbacks = [ours, counts] if first else [counts, ours]
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            model.fit(X, X, batch_size=2, epochs=2, verbose=0, callbacks=[*callbacks, Ends()])
+        return int(counts.count)
+
+    assert attempt(3) == 3
+    assert attempt(6) == 6
+    assert attempt(None) == 8
+
+
+class PlannedEnd:
+    """Requests a planned end after a step; the process ends when it waits."""
+
+    def __init__(self, step: int) -> None:
+        self.step = step
+
+    def begin(self, step: int) -> None:
+        pass
+
+    def is_due(self, step: int) -> bool:
+        return step == self.step
+
+    def wait(self) -> None:
+        raise Crash
+
+    def end(self) -> None:
+        pass
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("executions", [1, 3])
+@pytest.mark.parametrize("is_data", [False, True], ids=["arrays", "dataset"])
+def test_a_planned_end_after_the_last_step_of_an_epoch_loses_neither_its_evaluation_nor_its_callbacks(
+    kind: Any, tmp_path: Path, is_data: bool, executions: int
+) -> None:
+    def attempt(planned: int | None, directory: str) -> tuple[list[tuple[int, dict[str, float]]], Any]:
+        ends: list[tuple[int, dict[str, float]]] = []
+
+        class Ends(kind.callbacks.Callback):  # type: ignore[misc]
+            def on_train_begin(self, logs: Any = None) -> None:
+                ours.checkpoint.planned_end = planned and PlannedEnd(planned)
+
+            def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+                ends.append((epoch, {name: float(value) for name, value in logs.items()}))
+
+        kind.utils.set_random_seed(7)
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile("sgd", "mse", steps_per_execution=executions)
+        ours: Any = tfi.train.CheckpointCallback(every_steps=1000, directory=str(tmp_path / directory))
+        rows: Any = tf.data.Dataset.from_tensor_slices((X, X)).repeat().batch(2)
+        data = {"x": rows, "steps_per_epoch": 4} if is_data else {"x": X, "y": X, "batch_size": 2, "shuffle": False}
+        with pytest.raises(Crash) if planned else contextlib.nullcontext():
+            model.fit(**data, epochs=3, verbose=0, callbacks=[ours, Ends()], validation_data=(X, X))
+        return ends, model.get_weights()
+
+    # Keras 3 counts whole executions.
+    steps = 6 if executions == 3 and kind is keras else 4
+    calm, weights = attempt(None, "calm")
+    ended = attempt(steps, "ended")[0] + attempt(2 * steps, "ended")[0]
+    again, other = attempt(None, "ended")
+    assert [epoch for epoch, _ in ended + again] == [0, 1, 2]
+    # Keras 3 has read six batches of four, and a dataset that is none of a cache begins again.
+    if steps == 4 or not is_data:
+        assert ended + again == [(epoch, pytest.approx(logs)) for epoch, logs in calm]
+        for mine, theirs in zip(other, weights, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.full
+def test_a_fit_after_one_that_has_failed_begins_with_its_own_first_epoch(kind: Any, tmp_path: Path) -> None:
+    inputs = kind.Input([1])
+    model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    for _ in range(2):
+        # The second one goes on after the first epoch.
+        crash = counting(kind, has_methods=False, crashes_after=2)
+        ours = tfi.train.CheckpointCallback(directory=str(tmp_path))
+        with pytest.raises(Crash):
+            model.fit(X, X, epochs=8, verbose=0, callbacks=[ours, crash])
+    assert model.fit(X, X, epochs=2, verbose=0).epoch == [0, 1]
+
+
+@pytest.mark.full
+def test_a_csv_log_keeps_its_columns_after_a_restart(kind: Any, tmp_path: Path) -> None:
+    """The first epoch has no evaluation, and the one that goes on has."""
+
+    def attempt(crashes_after: int = 0) -> Any:
+        logger = kind.callbacks.CSVLogger(str(tmp_path / "log.csv"))
+        rates = kind.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
+        ours = tfi.train.CheckpointCallback(directory=str(tmp_path / "checkpoints"))
+        callbacks = [rates, logger, counting(kind, crashes_after=crashes_after), ours]
+        inputs = kind.Input([1])
+        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+        model.compile(kind.optimizers.SGD(0.5), "mse")
+        with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
+            model.fit(X, X, epochs=4, verbose=0, callbacks=callbacks, validation_data=(X, X), validation_freq=2)
+        return model.history.history
+
+    attempt(2)
+    history = attempt()
+    lines = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert [float(line["val_loss"]) for line in lines[1::2]] == pytest.approx(history["val_loss"])
+    assert [float(line["loss"]) for line in lines] == pytest.approx(history["loss"])
+
+
+@pytest.mark.full
+def test_each_epoch_is_saved_although_the_callbacks_of_keras_are_not_corrected(kind: Any, tmp_path: Path) -> None:
+    script = f"""
+import os
+import {kind.__name__} as keras
+import numpy as np
+import tensorflow_ignite as tfi
+class Ends(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 2:
+            os._exit(7)
+inputs = keras.Input([1])
+model = keras.Model(inputs, keras.layers.Dense(1)(inputs))
+model.compile("sgd", "mse")
+ours = tfi.train.CheckpointCallback(directory={str(tmp_path)!r})
+model.fit(np.ones([4, 1]), np.ones([4, 1]), epochs=3, verbose=0, callbacks=[ours, Ends()])
+"""
+    environment = {**os.environ, "TENSORFLOW_IGNITE_CORRECTIONS": "-callback-states"}
+    ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
+    assert ended.returncode == 7
+    assert sorted(path.name for path in tmp_path.glob("*.index")) == ["ckpt-1.index", "ckpt-2.index"]
 
 
 class Rows:

@@ -143,11 +143,15 @@ BY_ONE: dict[str, dict[str, Any]] = {
     "other-methods": {"reading": SINGLE, "filters": True},
     "continuous": {"reading": SINGLE, "steps": 20},
     "continuous-tf_keras": {"reading": SINGLE, "steps": 20, "keras": "tf_keras"},
+    "planned": {"reading": {**SINGLE, "exact": True}, "plans": True},
+    "planned-tf_keras": {"reading": {**SINGLE, "exact": True}, "plans": True, "keras": "tf_keras"},
     "loop": {"reading": SINGLE, "steps": 20, "loop": "tensorflow"},
     "batches": {"reading": SINGLE, "loop": "batches"},
 }
 # In the middle of epochs, and at the end of one.
 ENDS = {"batch": 10, "epochs": 3, "ends": [4, 20, 33]}
+# After the last step of an epoch, within the parts of a batch.
+PLANNED = {"reading": {**SINGLE, "uneven": "pad"}, "plans": True, "steps": 7, "ends": [3, 7, 14]}
 # 32 rows of three workers: steps of 11, 11 and 10 rows.
 BY_THREE: dict[str, dict[str, Any]] = {
     f"{uneven}-{keras}": {"reading": {"shuffle": 50, "seed": 7, "uneven": uneven}, "keras": keras}
@@ -155,6 +159,10 @@ BY_THREE: dict[str, dict[str, Any]] = {
     for uneven in ("repeat", "drop", "pad")
 } | {
     "loop": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "tensorflow", "steps": 7},
+    # Within the parts of the last batch of an epoch, and behind them.
+    "loop-epochs": {"reading": {**SINGLE, "uneven": "pad"}, "loop": "epochs", "steps": 9, "ends": [7, 8, 9, 17]},
+    "planned": PLANNED,
+    "planned-tf_keras": {**PLANNED, "keras": "tf_keras"},
     "drop-unshuffled": {"reading": {"uneven": "drop"}},
     "all": {"reading": {"shuffle": True, "partitions": "all"}},
 }

@@ -9,6 +9,7 @@ import pytest
 
 from tensorflow_ignite.data import agreement
 from tensorflow_ignite.data.epoch_source import DatasetState
+from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.errors import CacheEmptyError
 from tensorflow_ignite.task import Task, WorkerAssignment
@@ -76,6 +77,31 @@ def test_a_worker_without_which_the_epoch_began_is_not_awaited(
     assert further(cluster, is_alone=True) == [3, 0]
     assert cluster.seconds == 0
     assert not caplog.text
+
+
+def test_workers_that_go_back_to_an_earlier_position_agree_on_the_rows_that_are_left_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the same attempt, whose earlier numbers the nodes keep."""
+    kept: dict[tuple[str, int], list[int]] = {}
+
+    def numbers(name: str, number: int, rows: int, others: Sequence[int]) -> list[int]:
+        return kept.setdefault((name, number), [rows, 7])
+
+    monkeypatch.setattr(agreement, "_numbers", numbers)
+    workers = tuple(WorkerAssignment(number, "", (number,), 40) for number in range(2))
+    monkeypatch.setattr(agreement.task, "current", lambda: Task(in_job=True, assignment=workers))
+    request = Request("c", (), False, "assigned", None, 0, agreement="name")
+    position = InputPosition("c", request.selection, 3, 0, -1, 0, rows=25)
+    state = DatasetState()
+    assert state.agree(request, 3, False, 40, lambda _: None).rows == 40
+    for left in (15, 30):
+        state.resume(position, (position,))
+        assert state.agree(request, 3, True, left, lambda _: None).rows == left
+        # The same epoch begins again, since its first reader was closed.
+        assert state.agree(request, 3, True, left, lambda _: None).rows == left
+        assert state.agree(request, 4, False, 39, lambda _: None).rows == 39
+    assert len(kept) == 5
 
 
 @pytest.mark.parametrize(("uneven", "rows"), [("repeat", 7), ("drop", 0), ("pad", 7)])

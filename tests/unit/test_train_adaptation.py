@@ -14,7 +14,8 @@ from tensorflow_ignite.data import whole_rows
 from tensorflow_ignite.data.epochs.rows_per_worker import NOT_COUNTED, EpochLength
 from tensorflow_ignite.data.request import Request
 from tensorflow_ignite.errors import InvalidRequestError
-from tensorflow_ignite.train import adapt, fits, layer_state
+from tensorflow_ignite.task import Task
+from tensorflow_ignite.train import adapt, adaptation, fits, layer_state
 from tensorflow_ignite.train.marks import keeps_rows, marks_of
 from tensorflow_ignite.train.packed import packed, unpacked
 
@@ -54,6 +55,44 @@ def test_a_state_is_the_same_after_it_was_a_file() -> None:
     assert found["bytes"].tobytes() == b"a\0"
     with pytest.raises(TypeError, match="a function"):
         packed({"later": lambda: None})
+
+
+class _File:
+    """A file of a layer in a directory that several jobs use."""
+
+    path = "adapted-1.npz"
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+    def kept(self) -> Any:
+        return self.content
+
+    shared = kept
+
+    def write(self, value: Any) -> None:
+        self.content = value
+
+    def share(self, value: Any) -> None:
+        assert value == self.content
+
+
+def test_an_evaluator_waits_until_the_first_worker_of_its_job_has_a_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of an earlier job may have what the layer has learned from other rows."""
+    learner, evaluator = Task(in_job=True, job_id="two"), Task(in_job=True, job_id="two", role="evaluator")
+    identity: Any = SimpleNamespace(layer="normal", of_layer="layer", whole="rows")
+    earlier = {"identity": "other rows", "layer": "layer", "job": "one", "attempt": 1, "used_by": "one", "state": 1}
+    monkeypatch.setattr(adaptation, "training_has_ended", lambda _: False)
+    for found, learned in ((earlier, 2), ({**earlier, "identity": "rows"}, 1)):
+        file: Any = _File(found)
+
+        def learn(file: Any = file, learned: int = learned) -> None:
+            assert adaptation._learn_once(learner, file, identity, lambda: 2) == learned
+
+        pauses = [learn]
+        monkeypatch.setattr(adaptation.time, "sleep", lambda _, pauses=pauses: pauses.pop()())
+        assert adaptation._await_training(evaluator, file, identity) == learned
+        assert not pauses
 
 
 def test_layers_have_places_in_the_order_of_the_script_in_each_round() -> None:

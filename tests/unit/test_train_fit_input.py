@@ -92,6 +92,17 @@ def test_only_the_first_epoch_of_a_resumed_fit_skips_steps(executions: int, monk
     _keras3(during, executions)
 
 
+def test_an_epoch_of_which_all_steps_are_done_begins_no_iterator() -> None:
+    def during(model: Any) -> None:
+        batches = model.iterator()
+        fit_input.current().steps_left_out = STEPS
+        assert not list(batches._enumerate_iterator())
+        assert batches.made == 0
+        assert [step for step, *_ in batches._enumerate_iterator()] == list(range(STEPS))
+
+    _keras3(during)
+
+
 def test_elements_that_a_resumed_fit_leaves_out_are_taken_from_its_first_iterator() -> None:
     def during(model: Any) -> None:
         batches = model.iterator()
@@ -219,6 +230,23 @@ def test_a_fit_of_tf_keras_goes_on_within_an_epoch_or_behind_it(
     assert (rows.resumed, rows.ended, fit.elements_left_out) == does
     assert ours._steps_before + begins[1] == 24
     assert ("epoch 1 goes on after batch 4, but its rows are read" in caplog.text) == (left_out is None)
+
+
+def test_a_fit_of_tf_keras_whose_last_epoch_was_done_saves_that_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its number of batches was not known when the last of them was saved; the next attempt trains nothing."""
+    fit = fit_input.FitInput()
+    monkeypatch.setattr(fit_input, "current", lambda: fit)
+    ours = CheckpointCallback(directory="d")
+    assigned: list[int] = []
+    saved: list[int] = []
+    ours.checkpoint = SimpleNamespace(resumed_from_step=8, is_on_all=bool, planned_end=None, save=saved.append)  # type: ignore[assignment]
+    ours.model, ours.params = SimpleNamespace(built=True), {"epochs": 2, "steps": None}
+    ours._epoch_variable = ours._batch_variable = SimpleNamespace(assign=assigned.append)
+    ours._metrics = SimpleNamespace(take=lambda *_, **__: None)  # type: ignore[assignment]
+    ours._inputs.inputs.append(_Resumed(0, 0))  # type: ignore[arg-type]
+    ours._resume(1, 4)
+    ours.on_train_end()
+    assert (assigned, saved) == ([2, 0], [8])
 
 
 @pytest.mark.parametrize("number", [0, 4], ids=["training", "round"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,7 +23,8 @@ tf = pytest.importorskip("tensorflow")
 
 from tensorflow_ignite import train  # noqa: E402
 from tensorflow_ignite.data.row_dataset import RowDataset  # noqa: E402
-from tensorflow_ignite.train.training_input import TrainingInput  # noqa: E402
+from tensorflow_ignite.train import training_input  # noqa: E402
+from tensorflow_ignite.train.training_input import TrainingInput, rows_of_parts  # noqa: E402
 
 POSITION = InputPosition("c", "", 0, 7, -1, 0)
 
@@ -126,6 +128,26 @@ def test_an_epoch_is_over_when_its_rows_are_too_few_for_an_element(
     assert not training(method(unbatched()), is_continuous=False).ends()
 
 
+def test_an_epoch_that_is_over_is_passed_although_that_of_another_input_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Otherwise its repeat() would end at once, and the training with it."""
+    one, two = repeated(None), repeated(None)
+    asked: list[str] = []
+
+    def has_ended(_: EpochReaders, request: Request, rows: int) -> bool:
+        asked.append(request.name)
+        return len(asked) > 1
+
+    monkeypatch.setattr(EpochReaders, "has_ended", has_ended)
+    found = training(tf.data.Dataset.zip((one, two)))
+    names = [source.request.name for source in found._sources]
+    positions = [replace(POSITION, selection=source.request.selection, rows=30) for source in found._sources]
+    assert found.resume([positions]) == 0
+    assert asked == names
+    assert len(set(names)) == 2
+
+
 def test_rows_that_are_followed_are_an_input_whose_position_is_not_known() -> None:
     found = training(repeated(1, follow=True))
     found.begin()
@@ -173,6 +195,29 @@ def test_an_iterator_of_somebody_else_within_a_training_makes_its_position_unkno
     # A later training begins with its own iterator.
     found.begin()
     assert found.positions() is not None
+
+
+@pytest.mark.parametrize(
+    ("replicas", "steps", "epoch", "used"),
+    [(1, 3, 0, 90), (1, 4, 1, 0), (3, 9, 0, 90), (3, 10, 0, 94), (3, 11, 0, 98), (3, 12, 1, 0)],
+)
+def test_a_loop_over_epochs_has_used_no_more_rows_than_the_last_element_of_an_epoch_has(
+    rows: Any, replicas: int, steps: int, epoch: int, used: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 rows in batches of 30, whose parts are for one or three workers."""
+    setattr(rows, INPUT, getattr(rows, INPUT)._replace(rows=30))
+    parts = functools.partial(rows_of_parts, replicas=replicas, own=1)
+    monkeypatch.setattr(training_input, "_rows_of_steps", lambda *_: parts)
+    found = training(rows)
+    found.begin()
+    state = readers._datasets.setdefault(getattr(rows, INPUT)[0].name, DatasetState())
+    state.epochs = 1
+    state.begin(BegunEpoch(POSITION))
+    state.end(0, (0, 0), 100)
+    found.add(steps)
+    (position,) = found.positions() or [None]
+    assert position is not None
+    assert (position.epoch, position.rows) == (epoch, used)
 
 
 def test_it_is_said_that_other_inputs_of_a_zip_begin_again(

@@ -116,6 +116,8 @@ class DatasetState:
         # Of that epoch: whether other workers did not begin it in time, and by how many rows it was extended.
         self._is_alone = False
         self._extensions: list[int] = []
+        # How often the dataset was put at a position: on the rows that are left then, the workers agree anew.
+        self._resumptions = 0
         # Rows of all workers in the last epoch; empty: the assignment has them.
         self._counts: list[int] = []
 
@@ -137,6 +139,7 @@ class DatasetState:
     def resume(self, own: InputPosition, others: tuple[InputPosition, ...]) -> None:
         """The next epoch continues at a position; what this process has read of it and of later ones is of the past."""
         self.resumed, self.seed = (own, others), own.seed
+        self._agreed, self._resumptions = None, self._resumptions + 1
         for of_epochs in (self.begun, self.ended):
             for number in [number for number in of_epochs if number >= own.epoch]:
                 of_epochs.pop(number)
@@ -171,7 +174,7 @@ class DatasetState:
             if own < 0:
                 own = counted(request, here, assignment.partitions)
             last = self._counts or [worker.rows for worker in here.assignment]
-            self._counts, self._is_alone = agreement.agree(request.agreement, epoch, own, last, sleep)
+            self._counts, self._is_alone = agreement.agree(self._name(request), epoch, own, last, sleep)
             index = here.assignment.index(assignment)
             length = agreed_length(request.uneven, self._counts, index, request.cache, continues=continues)
             self._agreed, self._extensions = (epoch, replace(length, own=own)), []
@@ -197,11 +200,15 @@ class DatasetState:
             is_awaited: Whether the consumer waits for the next batch.
         """
         if number == len(self._extensions):
-            name = f"{request.agreement}-further-{epoch}"
+            name = f"{self._name(request)}-further-{epoch}"
             subject = f"epoch {epoch} of cache {request.cache!r}"
             further = agreement.further(name, number, rows, sleep, is_awaited, is_alone=self._is_alone, subject=subject)
             self._extensions.append(max(further))
         return self._extensions[number]
+
+    def _name(self, request: Request) -> str:
+        """The name of the agreements; the nodes keep those that this attempt has made before."""
+        return f"{request.agreement}-{self._resumptions}" if self._resumptions else request.agreement
 
 
 class EpochSource:

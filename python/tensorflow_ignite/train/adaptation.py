@@ -45,7 +45,7 @@ _REMEDY = (
     "its index. A set has another order in each process: sort it before a loop that calls adapt"
 )
 # Of the files: a version of this package with another one lets layers learn again.
-_FORMAT = 2
+_FORMAT = 3
 # Reported by the first worker in place of an identity: its layer has not learned.
 _FAILED = 0
 # Whether `adapt` of a layer runs within ours: it is the original then.
@@ -275,7 +275,10 @@ def _learn_once(here: Task, file: AdaptedFile, identity: _Identity, learn: Calla
             f"has learned, and reads no row ({file.path})",
             flush=True,
         )
-        file.share(found)
+        if found.get("used_by") == here.job_id:
+            file.share(found)
+        else:
+            file.write({**found, "used_by": here.job_id})
         return found["state"]
     state = learn()
     # As the others read it.
@@ -285,6 +288,8 @@ def _learn_once(here: Task, file: AdaptedFile, identity: _Identity, learn: Calla
         "name": identity.layer,
         "job": here.job_id,
         "attempt": here.attempt,
+        # The job whose first worker has checked that it is the state of its rows.
+        "used_by": here.job_id,
         "state": state,
     }
     try:
@@ -389,7 +394,9 @@ def _await_training(here: Task, file: AdaptedFile, identity: _Identity) -> Any:
         while True:
             ended = training_has_ended(here)
             found = file.shared()
-            if found is not None and found["layer"] == identity.of_layer:
+            # A job before, with the same directory, may have learned from other rows.
+            is_of_job = found is not None and found.get("used_by") == here.job_id
+            if is_of_job and found["layer"] == identity.of_layer:
                 return found["state"]
             if ended:
                 raise TensorFlowIgniteError(

@@ -64,6 +64,7 @@ class CheckpointCallback:
     ModelCheckpoint, TensorBoard and History keep their state, CSVLogger appends to its file, and a training that a
     callback has stopped stays stopped. A callback of your own keeps its state if it has the methods ``state_dict()``,
     which returns None, booleans, numbers, texts and numpy arrays, in lists and dicts, and ``load_state_dict(state)``.
+    Wherever it stands in the list, it acts after these, and after ModelCheckpoint, so that each step is in their state.
     The log names the callbacks whose state is not saved. Keras' BackupAndRestore beside it is refused.
 
     In a round of :func:`tensorflow_ignite.train.rounds` it continues the training of the round before, with the epochs
@@ -140,8 +141,10 @@ class CheckpointCallback:
         self._step_logs: Any = None
         # Whether the checkpoint lies within the next epoch.
         self._has_begun_epoch = False
-        # Whether a save has fallen due at the last step of the epoch.
-        self._is_due = False
+        # Whether a save has fallen due at the last step of the epoch, and whether the process then waits for its end.
+        self._is_due = self._waits = False
+        # Whether `callback_states` tells when all callbacks have begun and ended.
+        self._is_watched = False
 
     def set_params(self, params: dict[str, Any]) -> None:
         """Called by ``fit``."""
@@ -216,6 +219,7 @@ class CheckpointCallback:
 
     def _after_train_begin(self, callbacks: list[Any]) -> None:
         """Called when all callbacks have begun, which resets Keras' callbacks."""
+        self._is_watched = True
         self._states.take(callbacks, self.model)
         if self._goes_on and self._states.restore():
             _log.warning(
@@ -238,6 +242,10 @@ class CheckpointCallback:
         """Called when all callbacks have ended the epoch, so that their states are saved with it."""
         if self._every_epoch or self._is_due:
             self._save(self._epoch, 0)
+        if self._waits:
+            assert self.checkpoint is not None
+            assert self.checkpoint.planned_end is not None
+            self.checkpoint.planned_end.wait()
 
     def _start_at(self, epoch: int, batch: int) -> None:
         self._first_batch = fit_input.start_at(self.model, epoch, batch)
@@ -248,6 +256,17 @@ class CheckpointCallback:
             # No step is left, but fit still calls the optimizer's finalize_variable_values, which needs variables, and
             # a model without an input shape has none yet.
             self._optimizer_aside, self.model.optimizer = self.model.optimizer, None
+
+    def _is_whole(self, batch: int) -> bool:
+        """Whether an epoch has no batch after this number; False: it is not known."""
+        return 0 < (self.params.get("steps") or 0) <= batch
+
+    def _forget_start(self) -> None:
+        """``fit`` has begun: the next one begins with its own first epoch, also if this one ends by an exception."""
+        if keras3.is_model(self.model):
+            self.model._initial_epoch = 0
+        else:
+            self.model._training_state = None
 
     def _continue(self, earlier: CheckpointCallback) -> None:
         """Continues with the checkpoints of the round before."""
@@ -269,9 +288,12 @@ class CheckpointCallback:
             if number != self._round:
                 return
             batch = 0
-        steps, saved = self.params.get("steps"), (epoch, batch)
-        if steps and batch >= steps:
-            epoch, batch = epoch + 1, 0
+        saved, is_over = (epoch, batch), self._is_whole(batch)
+        if is_over:
+            # Keras 3 ends the epoch: it evaluates, and calls its callbacks. An epoch without a step is an error of
+            # tf_keras.
+            goes_on = keras3.is_model(self.model)
+            epoch, batch = (epoch, keras3.counted_steps(self.model, batch)) if goes_on else (epoch + 1, 0)
         self._epoch = epoch
         self._goes_on = True
         self._saved_position = epoch, batch
@@ -288,7 +310,8 @@ class CheckpointCallback:
                 epochs,
             )
         if epoch < epochs:
-            epoch, batch = self._resume_input(epoch, batch, saved)
+            epoch, batch = self._resume_input(epoch, batch, saved, is_over=is_over)
+            self._epoch = epoch
         else:
             # Nothing is trained, nor saved: a later fit goes on within the epoch.
             self._saved_position = epoch, 0
@@ -297,13 +320,14 @@ class CheckpointCallback:
         self._has_begun_epoch = epoch == begun and epoch < epochs
         self._start_at(epoch, batch)
 
-    def _resume_input(self, epoch: int, batch: int, saved: tuple[int, int]) -> tuple[int, int]:
+    def _resume_input(self, epoch: int, batch: int, saved: tuple[int, int], *, is_over: bool) -> tuple[int, int]:
         """Makes the dataset go on where it stood; returns where the training starts then.
 
         Args:
             epoch: Where the training would start: number of the epoch.
             batch: Number of its finished batches.
-            saved: Both, as the checkpoint has them: all batches of an epoch may be finished.
+            saved: Both, as the checkpoint has them.
+            is_over: Whether all batches of that epoch are finished.
         """
         if not self._inputs.inputs:
             return epoch, batch
@@ -322,7 +346,7 @@ class CheckpointCallback:
                     *saved,
                 )
             return epoch, batch
-        if epoch > saved[0] and not rows.is_continuous:
+        if is_over and not rows.is_continuous:
             rows.end(self._inputs.restored(0))
             return epoch, batch
         fit.elements_left_out = left_out
@@ -342,6 +366,7 @@ class CheckpointCallback:
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Called by ``fit``."""
+        self._forget_start()
         if self._begin_batch:
             self._metrics.restore(self.model)
         self._epoch, self._batch, self._has_stepped = epoch, self._begin_batch, False
@@ -356,7 +381,7 @@ class CheckpointCallback:
         for rows in self._inputs.inputs:
             rows.add(self._batch - self._counted_batch)
         self._counted_batch = self._batch
-        step = self._steps_before + self._batch
+        step, is_last = self._steps_before + self._batch, self._is_whole(self._batch)
         self._report(step, draws_metrics=False)
         planned = self.checkpoint.planned_end
         if planned is not None and step != self._total_steps():
@@ -364,9 +389,13 @@ class CheckpointCallback:
             planned.begin(step)
             if planned.is_due(step):
                 self._save(self._epoch, self._batch)
-                planned.wait()
+                if not is_last or keras3.is_model(self.model):
+                    planned.wait()
+                # tf_keras cannot begin with the end of an epoch: its evaluation, and its callbacks.
+                self._is_due = self._waits = True
+                return
         if self.checkpoint.due(step):
-            if self._batch == self.params.get("steps"):
+            if is_last:
                 # The epoch is over for the others only after its end.
                 self._is_due = True
             else:
@@ -381,18 +410,17 @@ class CheckpointCallback:
             # Values that are not numbers are not reported.
             with contextlib.suppress(TypeError, ValueError):
                 self._figures[name] = float(value)
-        self._report(self._steps_before, draws_metrics=True)
         self._epoch = epoch + 1
+        self._report(self._steps_before, draws_metrics=True)
+        if not self._is_watched:
+            self._after_epoch_end([])
 
     def on_train_end(self, logs: Any = None) -> None:
         """Saves if a step was done since the last save."""
         assert self.checkpoint is not None
-        if keras3.is_model(self.model):
-            self.model._initial_epoch = 0
-        else:
-            self.model._training_state = None
-            if self._optimizer_aside is not None:
-                self.model.optimizer = self._optimizer_aside
+        self._forget_start()
+        if self._optimizer_aside is not None:
+            self.model.optimizer = self._optimizer_aside
         if self._saved_position != (self._epoch, 0):
             self._save(self._epoch, 0)
         if self.checkpoint.planned_end is not None:
@@ -418,7 +446,9 @@ class CheckpointCallback:
         epochs, steps = self.params.get("epochs"), self.params.get("steps")
         if not epochs or not steps:
             return None
-        return int(epochs * (keras3.counted_steps(self.model, steps) if keras3.is_model(self.model) else steps))
+        steps = keras3.counted_steps(self.model, steps) if keras3.is_model(self.model) else steps
+        # Epochs before `initial_epoch` have none; earlier rounds have further ones.
+        return int(self._steps_before + (epochs - self._epoch) * steps)
 
     def on_test_begin(self, logs: Any = None) -> None:
         """Notes which epochs a validation begins."""

@@ -28,6 +28,7 @@ _OF_KERAS: dict[str, tuple[str, ...]] = {
         "_current_epoch",
     ),
     "History": ("epoch", "history"),
+    "OrbaxCheckpoint": ("best", "_batches_seen_since_last_saving", "_last_batch_seen", "_total_batches_seen"),
     "SwapEMAWeights": ("_ema_weights_in_model",),
     "TensorBoard": ("_global_train_batch", "_global_test_batch", "_previous_epoch_iterations"),
 }
@@ -73,7 +74,7 @@ def _with_earlier(original: Any) -> Any:
 
 
 def _with_logs(original: Any) -> Any:
-    """Keeps the files of loggers in a ``fit`` that continues from a checkpoint."""
+    """Keeps the files of loggers in a ``fit`` that continues from a checkpoint, and lets ours act behind others."""
 
     @functools.wraps(original)
     def call(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -84,6 +85,7 @@ def _with_logs(original: Any) -> Any:
         result = original(self, *arguments, **named)
         if loggers:
             csv_logs.begin(loggers, ours[0].resumed_epoch)
+        _move_behind_states(self.callbacks)
         return result
 
     return call
@@ -98,6 +100,18 @@ def _require_alone(callbacks: Iterable[Any]) -> None:
                 "the model after a restart, from other steps than the other. Remove BackupAndRestore: "
                 "CheckpointCallback goes on in the middle of an epoch too"
             )
+
+
+def _move_behind_states(callbacks: list[Any]) -> None:
+    """Moves ours behind the callbacks whose states change with each batch: a save then has the last batch in them."""
+    last = max((number for number, each in enumerate(callbacks) if _counts_batches(each)), default=0)
+    for ours in [each for each in callbacks[:last] if _is_ours(each)]:
+        callbacks.remove(ours)
+        callbacks.insert(last, ours)
+
+
+def _counts_batches(callback: Any) -> bool:
+    return _has_own_methods(callback) or any("batch" in name for name in _known(callback))
 
 
 def leave_rate(callbacks: Iterable[Any]) -> None:

@@ -40,8 +40,10 @@ def begin(loggers: Iterable[Any], epoch: int | None) -> None:
             logger.append_header, logger.append = True, False
             _reopen(logger)
             continue
-        _remove_after(logger, epoch)
+        header = _remove_after(logger, epoch)
         logger.append = False
+        # Otherwise the first epoch that goes on decides: with validation_freq= it may have other logs.
+        logger.keys = header[1:] or None
 
 
 def size(callback: Any) -> int | None:
@@ -72,22 +74,28 @@ def _is_logger(callback: Any) -> bool:
     return is_keras(callback, "CSVLogger")
 
 
-def _remove_after(logger: Any, epoch: int) -> None:
-    """Removes the lines of epochs that are trained again, since the checkpoint is an earlier one."""
+def _remove_after(logger: Any, epoch: int) -> list[str]:
+    """Removes the lines of epochs that are trained again, since the checkpoint is an earlier one.
+
+    Returns:
+        The names of the columns.
+    """
     import tensorflow as tf
 
     with tf.io.gfile.GFile(logger.filename, "r") as file:
         text = file.read()
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=logger.sep))
     left = [row for row in rows if row and not (row[0].isdecimal() and int(row[0]) >= epoch)]
+    header = left[0] if left and not left[0][0].isdecimal() else []
     if left == rows:
-        return
+        return header
     logger.csv_file.close()
     with tf.io.gfile.GFile(logger.filename, "w") as file:
         lines = io.StringIO(newline="")
         csv.writer(lines, delimiter=logger.sep).writerows(left)
         file.write(lines.getvalue())
     _reopen(logger)
+    return header
 
 
 def _reopen(logger: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -161,6 +162,10 @@ def correct_keras3(trainer: ModuleType) -> None:
             # After its last step Keras makes an unused iterator, which would begin an epoch.
             steps = itertools.islice(steps, -(-self._num_batches // self.steps_per_execution))
         left_out, fit.steps_left_out = fit.steps_left_out, 0
+        if left_out and left_out * self.steps_per_execution >= (self.steps_per_epoch or self._num_batches or math.inf):
+            # Only the end of the epoch is left. An iterator that nobody uses would begin an epoch of the dataset.
+            fit.begin()
+            return
         for step in itertools.islice(steps, left_out, None):
             fit.leave_out(step[2])
             yield step

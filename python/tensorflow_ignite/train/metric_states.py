@@ -38,9 +38,7 @@ class MetricStates:
         self._values, self._logs = [], {}
         if has_begun and keras3.is_model(model):
             self._values = [np.asarray(variable) for variable in model.metrics_variables]
-            for name, value in logs.items():
-                with contextlib.suppress(TypeError, ValueError):
-                    self._logs[name] = float(value)
+            self._logs = _numbers(logs)
 
     def restore(self, model: Any) -> None:
         """Sets the values that came with the checkpoint, at the begin of their epoch."""
@@ -56,6 +54,10 @@ class MetricStates:
             return
         for variable, value in zip(variables, self._values, strict=True):
             variable.assign(value)
+        # As Keras does: with several workers the logs of a step are means of their means.
+        results = model.get_metrics_result()
+        if set(results) == set(self._logs):
+            self._logs = _numbers(results)
 
     def logs_of_epoch(self) -> dict[str, float]:
         """The logs of an epoch without a step after the restart."""
@@ -76,3 +78,12 @@ class MetricStates:
         with np.load(io.BytesIO(state), allow_pickle=False) as archive:
             self._values = [archive[f"arr_{number}"] for number in range(len(archive.files) - 1)]
             self._logs = json.loads(str(archive["logs"]))
+
+
+def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
+    """Those of the logs that are numbers."""
+    found = {}
+    for name, value in logs.items():
+        with contextlib.suppress(TypeError, ValueError):
+            found[name] = float(value)
+    return found

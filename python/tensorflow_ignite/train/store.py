@@ -112,10 +112,10 @@ class Store:
         import numpy as np
 
         sizes = self._gathered(np.array([len(own)]))[:, 0]
-        # A power of two, so that few functions are traced.
-        padded = np.zeros(1 << max(8, int(sizes.max()).bit_length()), np.int64)
+        # A power of two, so that few functions are traced; each number has eight bytes.
+        padded = np.zeros(1 << max(8, int(sizes.max()).bit_length()), np.uint8)
         padded[: len(own)] = np.frombuffer(own, np.uint8)
-        rows = self._gathered(padded).astype(np.uint8)
+        rows = np.ascontiguousarray(self._gathered(padded.view(np.int64))).view(np.uint8)
         return [row[:size].tobytes() for row, size in zip(rows, sizes.tolist(), strict=True)]
 
     def _is_somewhere(self, here: bool) -> bool:

@@ -163,7 +163,8 @@ class TrainingInput:
         return replace(position, aligned=aligned and replace(aligned, elements=parts))
 
     def _position_after(self, source: _Source, begin: int, steps: int) -> InputPosition | None:
-        total = None if self.is_continuous else readers.total(source.request, begin)
+        # Of an iterator of several epochs, rows of the next one follow in the last element of an epoch.
+        total = None if self.is_continuous and source.epochs != 1 else readers.total(source.request, begin)
         rows = self._rows_of(source.rows, steps, total)
         return readers.position(source.request, begin, rows, is_continuous=self.is_continuous)
 
@@ -228,9 +229,11 @@ class TrainingInput:
 
     def ends(self) -> bool:
         """Whether the epoch that :meth:`resume` has set has no element left; then it is over."""
-        return all(
+        # Each is asked, since an epoch that is over is passed.
+        ended = [
             readers.has_ended(source.request, 1 if self.is_continuous else source.least) for source in self._sources
-        )
+        ]
+        return all(ended)
 
 
 def _sources(dataset: Any, *, is_continuous: bool = False) -> list[_Source]:

@@ -4,13 +4,14 @@ Arguments: a folder, and options as JSON. With ``crashes``, the process ends har
 of the job goes on; each line of a book in the folder has the step, counted over all attempts, the epoch, and the keys
 of one worker. With ``adapt``, a layer learns from all rows before it trains. With ``ways``, this process raises an
 exception after some steps, and trains again with everything made anew; it does so in several ways, and writes the keys
-of each with and without these ends.
+of each with and without these ends. With ``plans`` these are planned.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import sys
@@ -32,6 +33,27 @@ context = tfi.train.context(cache=options["cache"])
 
 class End(Exception):
     """In place of the end of the process."""
+
+
+class PlannedEnd:
+    """Plans the end of a `fit` after a step, in place of the job; the process ends when it waits."""
+
+    def __init__(self, step: int | None) -> None:
+        self.step = step
+
+    def begin(self, step: int) -> None:
+        """The loop goes on after a step."""
+
+    def is_due(self, step: int) -> bool:
+        """Whether to save after this step, and then to wait."""
+        return step == self.step
+
+    def wait(self) -> None:
+        """Waits for the end."""
+        raise End
+
+    def end(self) -> None:
+        """The loop is over."""
 
 
 class Training:
@@ -63,7 +85,7 @@ class Training:
         return np.float32(0)
 
     def _end_here(self) -> None:
-        if self.step == self.end:
+        if self.step == self.end and not self.way.get("plans"):
             if "ways" in options:
                 raise End
             if context.index == options.get("worker", 0):
@@ -102,8 +124,11 @@ class Training:
         with strategy.scope():
             weight = tf.Variable(0.0)
         checkpoint = tfi.train.checkpoint(every_steps=1, weight=weight, directory=directory)
-        rows = tfi.dataset(options["cache"], **self.reading).repeat().batch(self.batch)
-        elements = checkpoint.iterate(strategy.experimental_distribute_dataset(rows))
+        rows = tfi.dataset(options["cache"], **self.reading)
+        rows = (rows if self.way["loop"] == "epochs" else rows.repeat()).batch(self.batch)
+        distributed = strategy.experimental_distribute_dataset(rows)
+        # Without a repetition, a loop over epochs iterates in each.
+        elements = itertools.chain.from_iterable(checkpoint.iterate(distributed) for _ in itertools.count())
         for step in checkpoint.steps(self.epochs * self.way["steps"]):
             self.step = step - 1
             for pair in zip(*map(strategy.experimental_local_results, _keys_and_weights(next(elements))), strict=True):
@@ -133,6 +158,10 @@ class Training:
                     return super().train_step(data)
 
         class Steps(keras.callbacks.Callback):  # type: ignore[misc]
+            def on_train_begin(self, logs: Any = None) -> None:
+                if outer.way.get("plans"):
+                    checkpoints.checkpoint.planned_end = PlannedEnd(outer.end)
+
             def on_epoch_begin(self, number: int, logs: Any = None) -> None:
                 outer.epoch = number
                 outer.step = outer.step or checkpoints.checkpoint.resumed_from_step
