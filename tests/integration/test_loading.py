@@ -121,6 +121,10 @@ def test_datasets_of_tensors_come_back_as_they_were(cluster: LocalCluster) -> No
     with pytest.raises(errors.InvalidRequestError, match="Columns need names"):
         tfi.load("of_tensors", tuples, address=cluster.address)
 
+    sparse = tf.data.Dataset.from_tensors({"s": tf.sparse.eye(3)})
+    with pytest.raises(errors.InvalidRequestError, match="'s' of the dataset is a SparseTensorSpec; only tensors and"):
+        tfi.load("of_tensors", sparse, address=cluster.address)
+
     words = tf.data.Dataset.range(6).map(lambda number: {"n": tf.range(number)})
     tfi.load("of_tensors", words, batched=False, **{**options, "schema": None})
     ragged = read("of_tensors", cluster).sort_by("_key")

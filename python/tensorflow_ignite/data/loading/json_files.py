@@ -46,7 +46,7 @@ def scan(
     Raises:
         InvalidRequestError: A file cannot be read, or has other fields or types than the beginning of the first one.
     """
-    requested = pa.schema(list(given.items()))
+    requested = pa.schema([(name, _with_long_floats(kind)) for name, kind in given.items()])
     lost: dict[str, str] = {}
     first = _batches(source, paths[0], requested, lost, is_whole=False)
     begin = next(first)
@@ -60,6 +60,19 @@ def scan(
                 yield path, batch
 
     return begin.schema, batches(), lost
+
+
+def _with_long_floats(kind: pa.DataType) -> pa.DataType:
+    """The type with 64 bits in place of shorter floats, in which Arrow would read large numbers as infinity."""
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_with_long_floats(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _with_long_floats(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_long_floats(kind.value_type), kind.list_size)
+    return pa.list_(_with_long_floats(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _batches(

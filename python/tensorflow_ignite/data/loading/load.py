@@ -211,7 +211,7 @@ def _require_names(names: list[str]) -> None:
         if other != name:
             raise errors.InvalidRequestError(
                 f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not "
-                "distinguish them. Rename one of them, or load with sql=False (--no-sql)"
+                "distinguish them. Rename one of them"
             )
 
 

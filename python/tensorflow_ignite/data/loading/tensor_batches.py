@@ -65,7 +65,7 @@ def _leaves(prefix: str, spec: Any) -> Iterator[tuple[str, tuple[int | None, ...
             yield from _leaves(f"{prefix}{name}.", part)
             continue
         shape = getattr(part, "shape", None)
-        if shape is None or not hasattr(part, "dtype"):
+        if shape is None or not hasattr(part, "dtype") or type(part).__name__ == "SparseTensorSpec":
             raise errors.InvalidRequestError(
                 f"component {prefix + name!r} of the dataset is a {type(part).__name__}; only tensors and ragged "
                 f"tensors can be loaded. Convert the component with Dataset.map first"
