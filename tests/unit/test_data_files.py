@@ -688,9 +688,11 @@ def test_integers_of_json_that_lose_digits_beside_fractions_are_reported_and_kep
         ('{"a": 1}\n\n{"a": "x"}\n', None, r"\(field 'a' in line 3\)"),
         ('{"a": 1}\n' * 1_000_000 + '{"a": 2, "b": 3}\n', None, r"unexpected field \(field 'b' in line 1000001\)"),
         ('{"a": 1}\n{"a": \n', None, r"\(line 2\)"),
+        ('{"a": true}\n{"a": 1}\n', None, r"from boolean to number .*\(field 'a' in line 2\)"),
+        ('[{"a": 1, "b": 9223372036854775808}]', None, "as json: field 'b': .* too large"),
         ("[1, 2]\n[3]", None, "a.jsonl cannot be read as json"),
     ],
-    ids=["number", "text", "field", "end", "list"],
+    ids=["number", "text", "field", "end", "truth", "large", "list"],
 )
 def test_an_error_of_json_names_the_field_and_the_line(tmp_path: Path, text: str, schema: Any, error: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=error):

@@ -150,8 +150,15 @@ def _of_list(path: str, text: bytes, schema: pa.Schema, *, is_whole: bool) -> pa
     if not names:
         raise ValueError("it has no object with a field")
     types = {field.name: field.type for field in schema}
-    columns = [pa.array([row.get(name) for row in rows], types.get(name)) for name in names]
+    columns = [_column(name, [row.get(name) for row in rows], types.get(name)) for name in names]
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _column(name: str, values: list[Any], kind: pa.DataType | None) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except _FAULTS as error:
+        raise ValueError(f"field {name!r}: {error}") from error
 
 
 def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -189,7 +196,7 @@ def _line(source: Source, path: str, reason: str, names: Sequence[str]) -> str:
                 found = next((name for name, _ in fields if name not in names), None)
             elif value is not None:
                 found = next((name for name, part in fields if _has(part, value[1])), None)
-            elif column is not None and isinstance(row.get(column[1]), _KINDS.get(column[2], ())):
+            elif column is not None and type(row.get(column[1])) in _KINDS.get(column[2], ()):
                 found = column[1]
             if found is not None:
                 return f" (field {found!r} in line {number})"
