@@ -241,6 +241,13 @@ def test_columns_whose_parts_share_their_texts_come_in_few_batches(
     assert pa.Table.from_batches(batches).column("x").to_pylist() == texts.to_pylist()
 
 
+def test_rows_of_a_ragged_tensor_are_rows_of_lists() -> None:
+    tf = pytest.importorskip("tensorflow")
+    rows = tf.data.Dataset.from_tensor_slices({"r": tf.ragged.constant([[1], [2, 3], []])})
+    for dataset in (rows, rows.batch(2)):
+        assert read(dataset).to_pydict() == {"r": [[1], [2, 3], []]}
+
+
 def test_a_series_among_columns_keeps_nulls_and_large_integers() -> None:
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     values = [1, None, 2**53 + 1]
@@ -249,6 +256,8 @@ def test_a_series_among_columns_keeps_nulls_and_large_integers() -> None:
         assert found.schema.field("x").type == pa.int64()
         assert found.to_pydict() == {"x": values}
     assert np.isnan(read({"x": pandas.Series([float("nan")])}).column("x")[0].as_py())
+    sparse = pandas.Series(pandas.arrays.SparseArray([0, 0, 1]))
+    assert read(pandas.DataFrame({"x": sparse})).to_pydict() == {"x": [0, 0, 1]}
     assert read({"x": polars.Series([[1, 2]], dtype=polars.Array(polars.Int8, 2))}).to_pydict() == {"x": [[1, 2]]}
 
 

@@ -89,6 +89,8 @@ def _series(name: str, series: Any) -> tuple[pa.Array, tuple[int, ...]]:
     if is_of(type(series), "polars"):
         # An array of numpy has no nulls: integers beside one would become floats, and lose digits.
         return series.to_arrow() if str(series.dtype) != "Object" else to_arrow(name, series.to_list()), ()
+    if hasattr(series, "sparse"):
+        series = series.sparse.to_dense()
     # NaN is a number in a column with a type of numpy, and a missing value in pandas' own types and among objects.
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
         return _array(name, series.to_numpy())
