@@ -177,6 +177,7 @@ final class LoadTarget {
       LoadPlan plan,
       Optional<CoLocation> like,
       List<Field> keyFields) {
+    requireOwnHash(ignite, plan.cache());
     String valueType = newTypeName(ignite, plan);
     String keyType = keyTypeName(valueType, like);
     CacheConfiguration<Object, Object> configuration =
@@ -212,6 +213,19 @@ final class LoadTarget {
     }
     return Optional.of(
         new LoadTarget(ignite, store, plan.cache(), keyType, keyFields, valueType, like.isEmpty()));
+  }
+
+  private static void requireOwnHash(Ignite ignite, String cache) {
+    for (String other : ignite.cacheNames()) {
+      if (!other.equals(cache) && other.hashCode() == cache.hashCode()) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_INVALID_REQUEST,
+            "cache %s cannot be created beside cache %s; Ignite identifies a cache by a hash of its"
+                + " name, which is the same for both; choose another name",
+            cache,
+            other);
+      }
+    }
   }
 
   private static Optional<LoadTarget> existing(
@@ -388,8 +402,8 @@ final class LoadTarget {
 
   /**
    * The cache's name in camel case. It gets a number if the cluster already has a type of this name
-   * with other fields, or a type whose name differs only in upper and lower case: binary types
-   * outlive their caches.
+   * with other fields, or a type of another name whose hash is the same: binary types outlive their
+   * caches.
    */
   private static String newTypeName(Ignite ignite, LoadPlan plan) {
     StringBuilder name = new StringBuilder();
@@ -422,9 +436,7 @@ final class LoadTarget {
 
   private static boolean accepts(Ignite ignite, String typeName, List<Field> fields) {
     BinaryType type = ignite.binary().type(typeName);
-    if (type != null
-        && !type.typeName().equals(typeName)
-        && type.typeName().equalsIgnoreCase(typeName)) {
+    if (type != null && !type.typeName().equals(typeName)) {
       // Ignite identifies a type by the hash of its name in lower case, and keeps one name for it.
       return false;
     }
