@@ -314,7 +314,7 @@ final class LoadTarget {
     List<String> ofRows =
         (plan.key().isObject() ? plan.columns() : plan.fields())
             .stream()
-                .map(field -> describe(schema, field, StoredTypes.require(field)))
+                .map(field -> describe(schema, field, typeIn(schema, field)))
                 .collect(Collectors.toList());
     Class<?> key = plan.key().isObject() ? plan.key().storage() : schema.key().type().storage();
     if (key != plan.key().storage()
@@ -331,6 +331,17 @@ final class LoadTarget {
           key.getSimpleName(),
           ofCache);
     }
+  }
+
+  /** SQL names the class of days, and the metadata of objects do not. */
+  private static ColumnType typeIn(CacheSchema schema, Field field) {
+    ColumnType type = StoredTypes.require(field);
+    return schema.columns().stream()
+        .filter(column -> column.name().equals(field.getName()) && column.isKnown())
+        .map(CacheColumn::type)
+        .filter(known -> known.storage() == type.storage())
+        .findFirst()
+        .orElse(type);
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
