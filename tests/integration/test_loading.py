@@ -121,6 +121,10 @@ def test_datasets_of_tensors_come_back_as_they_were(cluster: LocalCluster) -> No
     with pytest.raises(errors.InvalidRequestError, match="Columns need names"):
         tfi.load("of_tensors", tuples, address=cluster.address)
 
+    sparse = tf.data.Dataset.from_tensors({"s": tf.sparse.eye(3)})
+    with pytest.raises(errors.InvalidRequestError, match="'s' of the dataset is a SparseTensorSpec; only tensors and"):
+        tfi.load("of_tensors", sparse, address=cluster.address)
+
     words = tf.data.Dataset.range(6).map(lambda number: {"n": tf.range(number)})
     tfi.load("of_tensors", words, batched=False, **{**options, "schema": None})
     ragged = read("of_tensors", cluster).sort_by("_key")
@@ -178,6 +182,28 @@ def test_appends_without_a_key_at_once_overwrite_no_row(cluster: LocalCluster) -
     # The refused load is repeated.
     assert tfi.load("added_at_once", {"n": np.full(7, 9.0)}, if_exists="append", address=cluster.address) == 7
     assert sorted(read("added_at_once", cluster).column("_key").to_pylist()) == list(range(107 + sum(stored)))
+
+
+@pytest.mark.full
+def test_names_and_values_that_ignite_would_confuse_or_lose_are_refused(cluster: LocalCluster) -> None:
+    latin = pa.StringArray.from_buffers(1, pa.array([0, 4], pa.int32()).buffers()[1], pa.py_buffer(b"caf\xe9"))
+    twice = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
+    refused: list[tuple[pa.Table, str]] = [
+        (pa.table({"to": [1], "v1": [10]}), 'fields "to" and "v1"'),
+        (pa.table({"p": [{"x": 1, "X": 2}]}), 'the objects in p have the fields "x" and "X"'),
+        (pa.table({"n": latin}), "row 0 .* column n is .* whose bytes are not UTF-8"),
+        (pa.table({"n": twice}), "row 0 .* column n has the key a twice"),
+        (pa.table({"n": pa.array([86_400], pa.time32("s"))}), "row 0 .* column n is 86400 .* no time of a day"),
+    ]
+    for rows, text in refused:
+        with pytest.raises(errors.TensorFlowIgniteError, match=text):
+            tfi.load("confused", rows, address=cluster.address)
+        with pytest.raises(errors.CacheNotFoundError):
+            read("confused", cluster)
+    tfi.load("to", {"x": [1]}, address=cluster.address)
+    with pytest.raises(errors.InvalidRequestError, match="cache v1 cannot be created beside cache to;"):
+        tfi.load("v1", {"x": [1]}, address=cluster.address)
+    tfi.load("to", {"x": [2]}, address=cluster.address, if_exists="replace")
 
 
 def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:

@@ -321,6 +321,44 @@ def test_columns_of_sql_have_the_types_that_sql_says(cluster: LocalCluster, thin
     assert (row["CODE"], row["RAW"], int(row["SMALL"])) == (str(NUMBER).encode(), b"\x00\xff", -128)
 
 
+@pytest.mark.full
+def test_rows_are_appended_to_every_column_that_sql_has_created(cluster: LocalCluster, thin: Client) -> None:
+    thin.sql(
+        "CREATE TABLE Appended (id INT PRIMARY KEY, name VARCHAR NOT NULL, price DECIMAL(5,2), day DATE, "
+        "moment TIMESTAMP, clock TIME, code UUID, raw BINARY, x REAL, big BIGINT, flag BOOLEAN) "
+        'WITH "CACHE_NAME=sql_appended,VALUE_TYPE=SqlAppended"'
+    )
+    rows = pa.table(
+        {
+            "ID": pa.array([1, 2], pa.int32()),
+            "NAME": ["a", "b"],
+            "PRICE": pa.array([Decimal("1.50"), None], pa.decimal128(5, 2)),
+            "DAY": pa.array([-1, None], pa.date32()),
+            "MOMENT": pa.array([1, None], pa.timestamp("ns", "UTC")),
+            "CLOCK": pa.array([5, None], pa.time32("ms")),
+            "CODE": pa.array([NUMBER.bytes, None], pa.uuid()),
+            "RAW": [b"x", None],
+            "X": pa.array([0.5, None], pa.float32()),
+            "BIG": [5, None],
+            "FLAG": [True, None],
+        }
+    )
+    appending: Any = {"key": "ID", "if_exists": "append", "address": cluster.address}
+    assert tfi.load("sql_appended", rows, **appending) == 2
+    found = table_of(cluster, "sql_appended")
+    for name in rows.column_names:
+        expected = [str(NUMBER), None] if name == "CODE" else numbers(rows[name])
+        assert numbers(found[name]) == expected, name
+    assert list(thin.sql("SELECT CAST(day AS VARCHAR), price FROM Appended WHERE id = 1")) == [
+        ["1969-12-31", Decimal("1.50")]
+    ]
+    # What the table's own columns do not allow.
+    for name, column in {"NAME": pa.nulls(2, pa.string()), "DAY": pa.array([{"x": 1}, None])}.items():
+        wrong = rows.set_column(rows.column_names.index(name), name, column)
+        with pytest.raises(errors.TensorFlowIgniteError, match=f"(?i){name}"):
+            tfi.load("sql_appended", wrong, **appending)
+
+
 def test_rows_that_were_loaded_come_back_as_they_were(cluster: LocalCluster) -> None:
     table = pa.table(
         {

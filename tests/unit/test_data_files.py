@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import json
 import sqlite3
@@ -133,6 +134,7 @@ def test_unusual_spellings_of_a_number_are_that_number(tmp_path: Path, text: str
         ("id,qty\n1,2\n2,4.5\n", {}, {"qty": "int32"}, "'4.5' in line 3 of .* is no int32, which column 'qty'"),
         ('a,b\n"1,299.99",1\n', {}, {"a": "float64"}, "'1,299.99' in line 2.* column 'a'.*no separators of thousands"),
         ("a\n1\n", {"separator": ";"}, None, r"csv=\{'separator': ...\} is no option of CSV files"),
+        ("a\n1\n", {"null_values": "NA"}, None, r"list of texts. Give 'null_values': \['NA'\]"),
         ("a\n1\n", {"delimiter": ";;"}, None, "cannot be used: .*a value that pyarrow.csv takes"),
         ("a\n1\n", {"encoding": "klingon"}, None, "cannot be used: .*klingon"),
     ],
@@ -507,6 +509,24 @@ def test_tfrecord_files_need_a_schema_which_the_error_proposes(tmp_path: Path) -
         read(path, schema)
 
 
+def test_the_proposed_schema_loads_features_that_some_records_lack_and_no_feature_is_left_out(tmp_path: Path) -> None:
+    tf = pytest.importorskip("tensorflow")
+    number = tf.train.Feature(int64_list=tf.train.Int64List(value=[7]))
+    path = str(tmp_path / "a.tfrecord")
+    with tf.io.TFRecordWriter(path) as writer:
+        for features in ({"id": number, "x": number}, {"id": number}):
+            writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
+    with pytest.raises(errors.InvalidRequestError, match=r"'id': 'int64', 'x': pyarrow.list_\(pyarrow.int64\(\)\)"):
+        read(path)
+    assert read(path, {"id": "int64", "x": pa.list_(pa.int64())})[0] == {"id": [7, 7], "x": [[7], []]}
+    lists = tf.train.FeatureLists(feature_list={"words": tf.train.FeatureList(feature=[number])})
+    context = tf.train.Features(feature={"id": number})
+    with tf.io.TFRecordWriter(path) as writer:
+        writer.write(tf.train.SequenceExample(context=context, feature_lists=lists).SerializeToString())
+    with pytest.raises(errors.InvalidRequestError, match=r"a.tfrecord has records of tf.train.SequenceExample"):
+        read(path)
+
+
 def test_types_come_from_the_first_csv_file_that_has_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path, "a.csv", "id,x,none\n")
     write(tmp_path, "b.csv", "id,x,none\n1,,\n")
@@ -586,6 +606,42 @@ def test_a_floating_point_number_that_loses_digits_is_reported(tmp_path: Path, t
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.csv", "id,x\n0,1.5\n1,{}\n"),
+        ("a.jsonl", '{{"id": 0, "x": 1.5}}\n{{"id": 1, "x": {}}}\n'),
+        ("a.json", '[{{"id": 0, "x": 1.5}}, {{"id": 1, "x": {}}}]'),
+    ],
+)
+@pytest.mark.parametrize(("number", "kind"), [("1e39", "float32"), ("1e400", "float32"), ("1e400", "float64")])
+def test_a_number_of_a_text_is_no_infinity_of_a_requested_type(
+    tmp_path: Path, name: str, text: str, number: str, kind: str
+) -> None:
+    path = write(tmp_path, name, text.format(number))
+    with pytest.raises(errors.TensorFlowIgniteError, match=r"1e(39|\+39|400).* in (row 1|line 3)|[Tt]oo (big|large)"):
+        read(path, {"x": kind})
+    assert read(write(tmp_path, name, text.format("1e38")), {"x": kind})[0]["x"] == pytest.approx([1.5, 1e38])
+
+
+def test_infinities_of_a_csv_file_stay_if_their_type_is_given(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "id;x\n0; -inf\n1;0,5\n2;\n")
+    found = read(path, {"x": "float32"}, delimiter=";", decimal_point=",")
+    assert found == ({"id": [0, 1, 2], "x": [-float("inf"), 0.5, None]}, {})
+
+
+def test_times_of_96_bits_are_those_of_any_year_or_are_refused(tmp_path: Path) -> None:
+    path, years = str(tmp_path / "a.parquet"), [1, 2024, 9999]
+    times = pa.array([datetime.datetime(year, 12, 31, 23, 59, 59, 1) for year in years], pa.timestamp("us"))
+    table = pa.table({"t": times, "others": pa.nulls(3, pa.list_(pa.int8()))})
+    pyarrow.parquet.write_table(table, path, use_deprecated_int96_timestamps=True)
+    with pytest.raises(errors.InvalidRequestError, match=r"column 't' .* before 1677 .*--schema t=timestamp\[us\]"):
+        read(path)
+    assert read(path, {"t": "timestamp[us]"})[0]["t"] == times.to_pylist()
+    pyarrow.parquet.write_table(table.slice(1, 1), path, use_deprecated_int96_timestamps=True)
+    assert pa.array(read(path)[0]["t"]).cast(pa.timestamp("us")) == times[1:2]
+
+
+@pytest.mark.parametrize(
     ("name", "content"),
     [
         ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)),
@@ -632,9 +688,11 @@ def test_integers_of_json_that_lose_digits_beside_fractions_are_reported_and_kep
         ('{"a": 1}\n\n{"a": "x"}\n', None, r"\(field 'a' in line 3\)"),
         ('{"a": 1}\n' * 1_000_000 + '{"a": 2, "b": 3}\n', None, r"unexpected field \(field 'b' in line 1000001\)"),
         ('{"a": 1}\n{"a": \n', None, r"\(line 2\)"),
+        ('{"a": true}\n{"a": 1}\n', None, r"from boolean to number .*\(field 'a' in line 2\)"),
+        ('[{"a": 1, "b": 9223372036854775808}]', None, "as json: field 'b': .* too large"),
         ("[1, 2]\n[3]", None, "a.jsonl cannot be read as json"),
     ],
-    ids=["number", "text", "field", "end", "list"],
+    ids=["number", "text", "field", "end", "truth", "large", "list"],
 )
 def test_an_error_of_json_names_the_field_and_the_line(tmp_path: Path, text: str, schema: Any, error: str) -> None:
     with pytest.raises(errors.InvalidRequestError, match=error):

@@ -229,6 +229,38 @@ def test_large_rows_come_in_batches_of_bounded_size(tmp_path: Path, monkeypatch:
         assert sum(batch.num_rows for batch in batches) == 100
 
 
+@pytest.mark.parametrize("kind", [pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_columns_whose_parts_share_their_texts_come_in_few_batches(
+    monkeypatch: pytest.MonkeyPatch, kind: pa.DataType
+) -> None:
+    monkeypatch.setattr(inputs, "BATCH_BYTES", 1000)
+    texts = pa.array([f"text {number:030d}" for number in range(1000)])
+    column = texts.dictionary_encode() if pa.types.is_dictionary(kind) else texts.cast(kind)
+    batches = list(open_input(pa.table({"x": column})).batches)
+    assert len(batches) < 100
+    assert pa.Table.from_batches(batches).column("x").to_pylist() == texts.to_pylist()
+
+
+def test_rows_of_a_ragged_tensor_are_rows_of_lists() -> None:
+    tf = pytest.importorskip("tensorflow")
+    rows = tf.data.Dataset.from_tensor_slices({"r": tf.ragged.constant([[1], [2, 3], []])})
+    for dataset in (rows, rows.batch(2)):
+        assert read(dataset).to_pydict() == {"r": [[1], [2, 3], []]}
+
+
+def test_a_series_among_columns_keeps_nulls_and_large_integers() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    values = [1, None, 2**53 + 1]
+    for series in (pandas.Series(values, dtype="Int64"), polars.Series(values)):
+        found = read({"x": series})
+        assert found.schema.field("x").type == pa.int64()
+        assert found.to_pydict() == {"x": values}
+    assert np.isnan(read({"x": pandas.Series([float("nan")])}).column("x")[0].as_py())
+    sparse = pandas.Series(pandas.arrays.SparseArray([0, 0, 1]))
+    assert read(pandas.DataFrame({"x": sparse})).to_pydict() == {"x": [0, 0, 1]}
+    assert read({"x": polars.Series([[1, 2]], dtype=polars.Array(polars.Int8, 2))}).to_pydict() == {"x": [[1, 2]]}
+
+
 def test_a_source_is_closed_when_its_reader_stops_early() -> None:
     closed = []
 
@@ -384,6 +416,7 @@ def test_loaded_rows_come_back_with_type_and_shape(array: np.ndarray[Any, Any]) 
     ("values", "kind"),
     [
         *((values, pa.string()) for values in (["a", "ä"], np.array(["a", "bcd"]), np.array(["a", "bcd"], object))),
+        *([(np.array(["a", "bcd"], "T"), pa.string())] if np.__version__ >= "2" else []),
         ([b"a", b"\xff"], pa.binary()),
         ([1, 2], pa.int64()),
         ([[1.5], []], pa.list_(pa.float64())),

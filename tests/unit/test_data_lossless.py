@@ -104,6 +104,7 @@ def test_files_are_read_with_the_type_that_holds_the_values_of_all(
     ("column", "kind", "value"),
     [
         (pa.array([NOON]), pa.date32(), "13, 0"),
+        (pa.array([NOON]), pa.time32("s"), "13, 0"),
         (pa.array([1e300]), pa.float32(), r"1e\+300"),
         (pa.array([[0.5, 1e300]]), pa.list_(pa.float32()), r"\[0.5, 1e\+300\]"),
         (pa.array([1.239]), pa.decimal128(10, 2), "1.239"),

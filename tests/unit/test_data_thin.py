@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import struct
 from decimal import Decimal
 from pathlib import Path
@@ -165,6 +166,23 @@ def test_a_day_of_sql_is_read_through_java_s_own_serialization() -> None:
     assert types.of_value(bytearray(day), 0, KnownTypes()).type == pa.date32()
     with pytest.raises(Mismatch, match="Java's own serialization"):
         read(day.replace(b"\x3a", b"\x3b"), pa.date32())
+
+
+def test_a_day_before_1582_is_that_of_the_julian_calendar_as_in_sql() -> None:
+    def stored(day: int) -> bytes:
+        return bytes([binary_format.DATE]) + struct.pack("<q", day * 86_400_000 + 43_200_000)
+
+    kind, first = pa.date32(), datetime.date(1970, 1, 1).toordinal()
+    # The day after 4 October 1582 was 15 October.
+    for day, name in (
+        (-141_427, (1582, 10, 15)),
+        (-141_428, (1582, 10, 4)),
+        (-171_655, (1500, 1, 1)),
+        (-719_164, (1, 1, 1)),
+    ):
+        assert read(stored(day), kind) == datetime.date(*name).toordinal() - first
+    with pytest.raises(Mismatch, match="1500-02-29 is a day that Arrow does not have"):
+        read(stored(-171_596), kind)
 
 
 @pytest.mark.parametrize("footer", [COMPACT, FULL])

@@ -247,5 +247,6 @@ def _stored(column: pa.Array) -> pa.Array:
         return text_of(column)
     if types.is_dictionary(column.type):
         # Arrow decodes no dictionary of views, as polars writes them.
-        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(plain(column.type.value_type)))
+        values = column.dictionary.cast(plain(column.type.value_type))
+        return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column.storage if isinstance(column.type, pa.BaseExtensionType) else column

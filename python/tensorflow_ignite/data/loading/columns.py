@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from tensorflow_ignite import errors
+from tensorflow_ignite.base.libraries import is_of
 from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY
 from tensorflow_ignite.data.epochs.tensors import Array
 
@@ -64,6 +65,8 @@ def column_of(name: str, values: Any) -> tuple[pa.Array, tuple[int, ...]]:
     """
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values, ()
+    if type(values).__name__ == "Series" and is_of(type(values), "pandas", "polars"):
+        return _series(name, values)
     if isinstance(values, Mapping):
         if not values:
             raise errors.InvalidRequestError(f"column {name!r} is a mapping without entries. A struct needs a field")
@@ -80,6 +83,18 @@ def column_of(name: str, values: Any) -> tuple[pa.Array, tuple[int, ...]]:
             )
         return _array(name, array)
     return _listed(name, list(values)), ()
+
+
+def _series(name: str, series: Any) -> tuple[pa.Array, tuple[int, ...]]:
+    if is_of(type(series), "polars"):
+        # An array of numpy has no nulls: integers beside one would become floats, and lose digits.
+        return series.to_arrow() if str(series.dtype) != "Object" else to_arrow(name, series.to_list()), ()
+    if hasattr(series, "sparse"):
+        series = series.sparse.to_dense()
+    # NaN is a number in a column with a type of numpy, and a missing value in pandas' own types and among objects.
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
+        return _array(name, series.to_numpy())
+    return to_arrow(name, series, from_pandas=True), ()
 
 
 def shaped(array: pa.Array, shape: tuple[int, ...]) -> pa.Array:
@@ -164,14 +179,14 @@ def _array(name: str, array: Array) -> tuple[pa.Array, tuple[int, ...]]:
         raise errors.InvalidRequestError(f"column {name!r} has shape {list(array.shape)}: a row of it has no elements")
     mask = np.ma.getmaskarray(array).reshape(-1) if isinstance(array, np.ma.MaskedArray) else None
     kind = array.dtype.kind
-    if kind in "OUS":
+    if kind in "OUST":
         entries = np.ma.getdata(array).reshape(-1).tolist()
         if mask is not None:
             entries = [None if hidden else entry for entry, hidden in zip(entries, mask.tolist(), strict=True)]
         if kind == "O":
             _require_entries(name, entries)
         flat = _listed(name, entries)
-        if kind == "U" and not entries:
+        if kind in "UT" and not entries:
             flat = flat.cast(pa.string())
         if kind == "S" and not entries:
             flat = flat.cast(pa.binary())

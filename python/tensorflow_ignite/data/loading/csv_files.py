@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import zlib
 from collections import Counter
@@ -26,6 +27,8 @@ _CONVERT = (
     *("null_values", "strings_can_be_null", "quoted_strings_can_be_null", "true_values", "false_values"),
     *("decimal_point", "timestamp_parsers", "check_utf8"),
 )
+# Of a text Arrow would take each character.
+_LISTS = ("column_names", "null_values", "true_values", "false_values", "timestamp_parsers")
 # What Arrow reads at a time: no line is longer. It reads 32 blocks ahead, whatever the reader takes.
 _BLOCK_BYTES = 1 << 20
 _MOST_BLOCK_BYTES = 8 << 20
@@ -88,6 +91,10 @@ class CsvOptions:
                 raise errors.InvalidRequestError(
                     f"csv={{{name!r}: ...}} is no option of CSV files. The options are pyarrow.csv's: "
                     f"{', '.join((*_READ, *_PARSE, *_CONVERT))}. Use one of them; schema= gives types"
+                )
+            if name in _LISTS and isinstance(value, str):
+                raise errors.InvalidRequestError(
+                    f"csv={{{name!r}: {value!r}}} is a text. The option is a list of texts. Give {name!r}: {[value]!r}"
                 )
             of[name] = value
         # Words that the caller names for null are null in columns of text, too.
@@ -259,28 +266,30 @@ class Numbers:
     """Reads columns of numbers as text first, and notes in which of them a number loses characters.
 
     Attributes:
-        names: The columns.
-        schema: The schema in which Arrow reads the file: text where the column has numbers.
+        types: The types of the columns.
         lost: By column, the first text that loses a zero or a plus, and its number.
     """
 
-    def __init__(self, inferred: pa.Schema, requested: Sequence[str], options: CsvOptions) -> None:
-        """Takes the columns whose type Arrow has inferred as a number.
+    def __init__(self, inferred: pa.Schema, requested: Mapping[str, pa.DataType | None], options: CsvOptions) -> None:
+        """Takes the columns of numbers whose type Arrow has inferred, and those of requested floating-point types.
+
+        Arrow would read a number that is too large for a requested type as infinity.
 
         Args:
             inferred: The schema that Arrow has found.
-            requested: Columns whose type the caller gives.
+            requested: Columns that the caller names, with the type that the caller gives, or None.
             options: Options of the files.
         """
-        self.names = {
-            found.name for found in inferred if found.name not in requested and found.type in (pa.int64(), pa.float64())
+        given = {name: kind for name, kind in requested.items() if kind is not None}
+        self._floats = {name for name, kind in given.items() if pa.types.is_floating(kind)}
+        self.types: dict[str, pa.DataType] = {
+            found.name: pa.float64() if found.name in self._floats else found.type
+            for found in inferred
+            if found.name in self._floats or (found.name not in given and found.type in (pa.int64(), pa.float64()))
         }
         nulls = options.convert.get("null_values", arrow_csv.ConvertOptions().null_values)
         self._nulls = pa.array(nulls, pa.string())
         self._decimal_point = options.convert.get("decimal_point", ".")
-        self.schema = pa.schema(
-            [found.with_type(pa.string()) if found.name in self.names else found for found in inferred]
-        )
         self.lost: dict[str, tuple[str, float]] = {}
 
     def convert(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -294,7 +303,7 @@ class Numbers:
             NotANumberError: A text is no number.
         """
         columns = [
-            self._column(found, column) if found.name in self.names else column
+            self._column(found, column) if found.name in self.types else column
             for found, column in zip(schema, batch.columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -316,7 +325,11 @@ class Numbers:
             result = numbers.cast(found.type)
         except pa.ArrowInvalid as error:
             raise NotANumberError(found, _first_failure(numbers, texts, found.type)) from error
-        if found.name not in self.lost:
+        if found.name in self._floats:
+            too_large = pc.index(_are_too_large(numbers, result), True).as_py()
+            if too_large >= 0:
+                raise NotANumberError(found, str(texts[too_large]))
+        elif found.name not in self.lost:
             loses = pc.match_substring_regex(numbers, _LOSES)
             if is_float:
                 loses = pc.or_(loses, _loses_digits(numbers, result))
@@ -326,10 +339,13 @@ class Numbers:
         return result
 
 
+def _are_too_large(texts: pa.Array, numbers: pa.Array) -> pa.Array:
+    return pc.and_not(pc.is_inf(numbers), pc.match_substring_regex(texts, "(?i)inf"))
+
+
 def _loses_digits(texts: pa.Array, numbers: pa.Array) -> pa.Array:
     """Whether each text has digits that its floating-point number does not have, or is too large for one."""
-    loses = pc.and_not(pc.is_inf(numbers), pc.match_substring_regex(texts, "(?i)inf"))
-    loses = pc.or_(loses, pc.match_substring_regex(texts, "^-?[0-9]{38,}"))
+    loses = pc.or_(_are_too_large(texts, numbers), pc.match_substring_regex(texts, "^-?[0-9]{38,}"))
     is_long = pc.and_(pc.greater_equal(pc.utf8_length(texts), _LONG_CHARACTERS), pc.match_substring_regex(texts, _LONG))
     if not pc.any(is_long).as_py():
         return loses
@@ -470,8 +486,8 @@ def _not_of_type(
 ) -> errors.InvalidRequestError:
     better = "string"
     with suppress(ValueError):
-        float(value)
-        better = "string" if re.match(_LOSES_AS_FLOAT, value) else "float64"
+        is_kept = math.isfinite(float(value)) and not re.match(_LOSES_AS_FLOAT, value)
+        better = "float64" if is_kept else "string"
     is_pointed = options.convert.get("decimal_point", ".") != "." and "." in value
     hint = " A number has no separators of thousands." if is_pointed or _THOUSANDS.fullmatch(value.strip()) else ""
     text = value if len(value) <= _SHOWN_CHARACTERS else value[:_SHOWN_CHARACTERS] + "…"

@@ -190,7 +190,8 @@ def scan(files: Files, casting: Casting, batch_bytes: int, csv: CsvOptions) -> I
         try:
             for path in files.paths:
                 # With the types of its own file: Arrow would cast to the types of the first file, also with a loss.
-                for batch in _parquet(files, path, size) if files.kind == "parquet" else _ipc(files.source, path):
+                is_parquet = files.kind == "parquet"
+                for batch in _parquet(files, path, size, casting) if is_parquet else _ipc(files.source, path):
                     yield folders.add(batch.select(schema.names), path)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(files, error) from error
@@ -226,10 +227,36 @@ def _common(schemas: Mapping[str, pa.Schema], casting: Casting) -> pa.Schema:
     return pa.schema(fields)
 
 
-def _parquet(files: Files, path: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _parquet(files: Files, path: str, batch_rows: int, casting: Casting) -> Iterator[pa.RecordBatch]:
     # Without these options a whole row group, such as of images, would be in memory.
     options = arrow.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    return read_ahead_little(_dataset(files, [path], None, "parquet"), batch_rows, options)
+    found = _dataset(files, [path], None, "parquet")
+    rows = read_ahead_little(found, batch_rows, options)
+    columns = next(iter(found.get_fragments())).metadata.schema
+    if all(columns.column(number).physical_type != "INT96" for number in range(len(columns))):
+        return rows
+    in_micros = _dataset(files, [path], None, arrow.ParquetFileFormat(coerce_int96_timestamp_unit="us"))
+    return _with_all_years(path, rows, read_ahead_little(in_micros, batch_rows, options), casting)
+
+
+def _with_all_years(
+    path: str, rows: Iterator[pa.RecordBatch], in_micros: Iterator[pa.RecordBatch], casting: Casting
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a file with times in INT96, which Arrow reads as nanoseconds: in other years as a wrong time."""
+    for batch, other in zip(rows, in_micros, strict=True):
+        result = batch
+        for at, (field, micros) in enumerate(zip(batch.schema, other.columns, strict=True)):
+            try:
+                micros.cast(field.type)
+            except pa.ArrowInvalid as error:
+                if casting.types.get(field.name) is None:
+                    raise errors.InvalidRequestError(
+                        f"column {field.name!r} of {path} has a time before 1677 or after 2262, stored as INT96. "
+                        "Nanoseconds of 64 bits hold the times between. Give it a type of microseconds: schema={"
+                        f"{field.name!r}: 'timestamp[us]'}} (--schema {field.name}=timestamp[us])"
+                    ) from error
+                result = result.set_column(at, field.with_type(micros.type), micros)
+        yield result
 
 
 def _ipc(source: Source, path: str) -> Iterator[pa.RecordBatch]:
@@ -293,11 +320,11 @@ def _scan_text(files: Files, casting: Casting, options: CsvOptions) -> Input:
         read = _with_types_of_later_files(schemas)
         if any(pa.types.is_binary(column.type) for column in read if column.name not in casting.names):
             raise csv_files.not_decoded(files.source, files.paths[0], options)
-        numbers = csv_files.Numbers(read, casting.names, options)
-        schema = _types(numbers.schema, casting)
-        inferred = pa.schema(
-            [read.field(name) if name in numbers.names else schema.field(name) for name in schema.names]
-        )
+        numbers = csv_files.Numbers(read, casting.types, options)
+        found = _types(read, casting)
+        inferred = pa.schema([field.with_type(numbers.types.get(field.name, field.type)) for field in found])
+        # As text, of which the numbers are made here.
+        schema = pa.schema([field.with_type(pa.string()) if field.name in numbers.types else field for field in found])
     except (pa.ArrowException, OSError, EOFError, zlib.error, UnicodeError) as error:
         raise csv_files.explain(files.source, files.paths, options, error) from error
 

@@ -14,7 +14,7 @@ from tensorflow_ignite import errors
 from tensorflow_ignite.base.libraries import is_of
 from tensorflow_ignite.data.loading import cursors, files, npz, tensor_batches, tf_records
 from tensorflow_ignite.data.loading.casting import Casting
-from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of, to_arrow
+from tensorflow_ignite.data.loading.columns import column_of, is_nullable, table_of
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
 from tensorflow_ignite.data.loading.files import Input
 from tensorflow_ignite.data.loading.folders import FolderColumns
@@ -65,10 +65,12 @@ def _cast(raw: Input, casting: Casting, schema: pa.Schema) -> Iterator[pa.Record
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     rows = min(BATCH_ROWS, max(1, BATCH_BYTES * batch.num_rows // max(1, batch.nbytes)))
+    # Each slice has the whole dictionary of a column, and all texts of a column of views.
+    shared = batch.slice(0, 0).nbytes
     for first in range(0, batch.num_rows, rows):
         piece = batch.slice(first, rows)
         # Rows may differ in size.
-        if piece.num_rows > 1 and piece.nbytes > 2 * BATCH_BYTES:
+        if piece.num_rows > 1 and piece.nbytes - shared > 2 * BATCH_BYTES:
             yield from _pieces(piece)
         else:
             yield piece
@@ -224,17 +226,10 @@ def _of_frame(frame: Any) -> Input:
     names = [str(name) for name in frame.columns]
     if not names:
         raise errors.InvalidRequestError("the DataFrame has no column to load. Give at least one column")
-    columns = [_series(name, frame.iloc[:, at]) for at, name in enumerate(names)]
+    columns = [column_of(name, frame.iloc[:, at])[0] for at, name in enumerate(names)]
     fields = [pa.field(name, column.type, is_nullable(column)) for name, column in zip(names, columns, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
     return Input(batch.schema, batch.num_rows, iter((batch,)))
-
-
-def _series(name: str, series: Any) -> pa.Array:
-    # NaN is a number in a column with a type of numpy, and a missing value in pandas' own types and among objects.
-    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "biuf":
-        return column_of(name, series.to_numpy())[0]
-    return to_arrow(name, series, from_pandas=True)
 
 
 def _of_files(names: Sequence[Any], casting: Casting, csv: CsvOptions) -> Input:

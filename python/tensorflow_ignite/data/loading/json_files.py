@@ -46,7 +46,7 @@ def scan(
     Raises:
         InvalidRequestError: A file cannot be read, or has other fields or types than the beginning of the first one.
     """
-    requested = pa.schema(list(given.items()))
+    requested = pa.schema([(name, _with_long_floats(kind)) for name, kind in given.items()])
     lost: dict[str, str] = {}
     first = _batches(source, paths[0], requested, lost, is_whole=False)
     begin = next(first)
@@ -60,6 +60,19 @@ def scan(
                 yield path, batch
 
     return begin.schema, batches(), lost
+
+
+def _with_long_floats(kind: pa.DataType) -> pa.DataType:
+    """The type with 64 bits in place of shorter floats, in which Arrow would read large numbers as infinity."""
+    if pa.types.is_floating(kind):
+        return pa.float64()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_with_long_floats(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_type, _with_long_floats(kind.item_type))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_with_long_floats(kind.value_type), kind.list_size)
+    return pa.list_(_with_long_floats(kind.value_type)) if pa.types.is_list(kind) else kind
 
 
 def _batches(
@@ -137,8 +150,15 @@ def _of_list(path: str, text: bytes, schema: pa.Schema, *, is_whole: bool) -> pa
     if not names:
         raise ValueError("it has no object with a field")
     types = {field.name: field.type for field in schema}
-    columns = [pa.array([row.get(name) for row in rows], types.get(name)) for name in names]
+    columns = [_column(name, [row.get(name) for row in rows], types.get(name)) for name in names]
     return pa.RecordBatch.from_arrays(columns, names)
+
+
+def _column(name: str, values: list[Any], kind: pa.DataType | None) -> pa.Array:
+    try:
+        return pa.array(values, kind)
+    except _FAULTS as error:
+        raise ValueError(f"field {name!r}: {error}") from error
 
 
 def _object(fields: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -176,7 +196,7 @@ def _line(source: Source, path: str, reason: str, names: Sequence[str]) -> str:
                 found = next((name for name, _ in fields if name not in names), None)
             elif value is not None:
                 found = next((name for name, part in fields if _has(part, value[1])), None)
-            elif column is not None and isinstance(row.get(column[1]), _KINDS.get(column[2], ())):
+            elif column is not None and type(row.get(column[1])) in _KINDS.get(column[2], ()):
                 found = column[1]
             if found is not None:
                 return f" (field {found!r} in line {number})"

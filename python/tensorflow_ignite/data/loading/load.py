@@ -103,7 +103,7 @@ def load(
         sql: Whether a new cache has a SQL table; without it the cache loads faster and cannot be filtered.
         if_exists: The action if the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
         batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are if the first dimension of
-            each component has an unknown size, and are not if a component is a scalar.
+            each component has an unknown size, and are not if a component is a scalar or a row of a ragged tensor.
         csv: How CSV files are written, by the options of pyarrow.csv: ``{"delimiter": ";", "decimal_point": ",",
             "encoding": "cp1252", "null_values": ["", "NA"]}``. Without it, columns are separated by commas (in
             ``.tsv`` by tabs), the first line names them, and the text is UTF-8. ``null_values`` are null in columns of
@@ -211,7 +211,7 @@ def _require_names(names: list[str]) -> None:
         if other != name:
             raise errors.InvalidRequestError(
                 f"columns {other!r} and {name!r} have one name in upper case, {name.upper()!r}. SQL does not "
-                "distinguish them. Rename one of them, or load with sql=False (--no-sql)"
+                "distinguish them. Rename one of them"
             )
 
 

@@ -119,6 +119,8 @@ def _require_kept(before: pa.Array, after: pa.Array) -> None:
         return
     if _is_text(kind):
         return
+    if types.is_timestamp(kind) and types.is_time(other) and before.null_count < len(before):
+        raise ValueError("the date would be lost")
     # Arrow itself takes each number but 0 for True, and rounds some numbers and times.
     with contextlib.suppress(pa.ArrowNotImplementedError):
         if pc.all(pc.equal(before, after.cast(kind, safe=False))).as_py() is False:

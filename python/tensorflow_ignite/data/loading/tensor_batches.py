@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.base.libraries import is_of
@@ -12,6 +12,20 @@ from tensorflow_ignite.base.libraries import is_of
 # Number of rows of a batch, if the size of a row is not known.
 _ROWS = 256
 _MAX_ROWS = 65_536
+
+
+class _Leaf(NamedTuple):
+    """A component.
+
+    Attributes:
+        shape: None: not known.
+        dtype: Of TensorFlow.
+        is_row: Whether it is certainly no batch: a row of a ragged tensor, in which nothing is ragged any more.
+    """
+
+    shape: tuple[int | None, ...] | None
+    dtype: Any
+    is_row: bool
 
 
 def is_dataset(data: Any) -> bool:
@@ -39,7 +53,7 @@ def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool 
     if not batched:
         rows = _rows(leaves, batch_bytes)
         # Rows of one shape are stacked; other rows become ragged.
-        fixed = all(shape is not None and None not in shape for _, shape, _ in leaves)
+        fixed = all(leaf.shape is not None and None not in leaf.shape for leaf in leaves)
         dataset = dataset.batch(rows) if fixed else dataset.ragged_batch(rows)
     for element in dataset.prefetch(1):
         yield _name(element, names)
@@ -58,24 +72,24 @@ def _name(element: Any, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, parts, strict=True))
 
 
-def _leaves(prefix: str, spec: Any) -> Iterator[tuple[str, tuple[int | None, ...] | None, Any]]:
-    """Name, shape (None: not known) and type of each tensor."""
+def _leaves(prefix: str, spec: Any) -> Iterator[_Leaf]:
     for name, part in spec.items():
         if isinstance(part, Mapping):
             yield from _leaves(f"{prefix}{name}.", part)
             continue
         shape = getattr(part, "shape", None)
-        if shape is None or not hasattr(part, "dtype"):
+        if shape is None or not hasattr(part, "dtype") or type(part).__name__ == "SparseTensorSpec":
             raise errors.InvalidRequestError(
                 f"component {prefix + name!r} of the dataset is a {type(part).__name__}; only tensors and ragged "
                 f"tensors can be loaded. Convert the component with Dataset.map first"
             )
-        yield prefix + name, None if shape.rank is None else tuple(shape.as_list()), part.dtype
+        known = None if shape.rank is None else tuple(shape.as_list())
+        yield _Leaf(known, part.dtype, getattr(part, "ragged_rank", None) == 0)
 
 
-def _is_batched(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]]) -> bool:
-    shapes = [shape for _, shape, _ in leaves]
-    if any(shape == () for shape in shapes):
+def _is_batched(leaves: Sequence[_Leaf]) -> bool:
+    shapes = [leaf.shape for leaf in leaves]
+    if any(leaf.shape == () or leaf.is_row for leaf in leaves):
         return False
     firsts = {shape[0] if shape else None for shape in shapes}
     if firsts == {None}:
@@ -88,9 +102,9 @@ def _is_batched(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]]
     )
 
 
-def _rows(leaves: Sequence[tuple[str, tuple[int | None, ...] | None, Any]], batch_bytes: int) -> int:
+def _rows(leaves: Sequence[_Leaf], batch_bytes: int) -> int:
     size = 0
-    for _, shape, dtype in leaves:
+    for shape, dtype, _ in leaves:
         if shape is None or None in shape or not getattr(dtype, "size", 0):
             return _ROWS
         size += math.prod(part or 1 for part in shape) * dtype.size

@@ -47,7 +47,7 @@ def _batches(path: str, file: str, columns: Mapping[str, pa.DataType | None]) ->
         if not columns:
             raise errors.InvalidRequestError(
                 f"{path} does not say which columns it has, and of which types. A load of TFRecord files needs them. "
-                f"By its first records: {_suggestion(tf, records)}"
+                f"By its first records: {_suggestion(tf, path, records)}"
             )
         features = {name: _feature(tf, path, name, kind) for name, kind in columns.items()}
         for batch in records.batch(_ROWS).map(lambda many: tf.io.parse_example(many, features)):
@@ -82,18 +82,25 @@ def _feature(tf: Any, path: str, name: str, kind: pa.DataType | None) -> Any:
     return tf.io.RaggedFeature(dtype) if size is None else tf.io.FixedLenFeature(size, dtype)
 
 
-def _suggestion(tf: Any, records: Any) -> str:
+def _suggestion(tf: Any, path: str, records: Any) -> str:
     kinds: dict[str, str] = {}
-    counts: dict[str, set[int]] = {}
+    found: list[dict[str, int]] = []
     for record in records.take(_SAMPLE):
+        if tf.train.SequenceExample.FromString(record.numpy()).feature_lists.feature_list:
+            raise errors.InvalidRequestError(
+                f"{path} has records of tf.train.SequenceExample, whose lists of features no schema= names. A load of "
+                "TFRecord files takes tf.train.Example. Parse the records with tf.io.parse_sequence_example in a "
+                "tf.data.Dataset, and load that"
+            )
+        found.append({})
         for name, feature in tf.train.Example.FromString(record.numpy()).features.feature.items():
             which = feature.WhichOneof("kind")
-            counts.setdefault(name, set()).add(len(getattr(feature, which).value) if which else 0)
             if which:
+                found[-1][name] = len(getattr(feature, which).value)
                 kinds[name] = {"int64_list": "int64", "float_list": "float32", "bytes_list": "binary"}[which]
     parts = []
     for name, kind in sorted(kinds.items()):
-        sizes = counts[name]
+        sizes = {each.get(name, 0) for each in found}
         size = f", {min(sizes)}" if len(sizes) == 1 else ""
         parts.append(f"{name!r}: " + (f"'{kind}'" if sizes == {1} else f"pyarrow.list_(pyarrow.{kind}(){size})"))
     return f"schema={{{', '.join(parts)}}}"

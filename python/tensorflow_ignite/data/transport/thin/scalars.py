@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -68,7 +69,7 @@ def scalars(field: pa.Field) -> dict[int, Read]:
         return {binary_format.DECIMAL: _fitting(field)}
     if types.is_date32(kind):
         return {
-            binary_format.DATE: lambda data, at: _local(_long(data, at)) // 86_400_000,
+            binary_format.DATE: lambda data, at: _day(_long(data, at)),
             binary_format.SERIALIZED: _sql_day(field),
         }
     if types.is_time32(kind) and kind.unit == "ms":
@@ -86,6 +87,8 @@ def _ordinal(data: bytearray, at: int) -> int:
 
 
 _long = _number("<q")
+# Days since 1970 of 15 October 1582, and days from 1 March 4801 B.C. to 1970 in the Julian calendar.
+_FIRST_GREGORIAN, _DAYS_BEFORE_1970 = -141_427, 2_472_670
 
 
 def _local(milliseconds: int) -> int:
@@ -100,9 +103,24 @@ def _sql_day(field: pa.Field) -> Read:
     def read(data: bytearray, at: int) -> int:
         if not binary_format.is_sql_date(data, at):
             raise Mismatch(f"{field.name} is {binary_format.name(data[at])}, which is not read as {show(field.type)}")
-        return _local(_long(data, at + binary_format.SQL_DATE_AT - 1)) // 86_400_000
+        return _day(_long(data, at + binary_format.SQL_DATE_AT - 1))
 
     return read
+
+
+def _day(milliseconds: int) -> int:
+    """The day of a java.sql.Date: before 15 October 1582 of the Julian calendar, of which year, month and day stay."""
+    day = _local(milliseconds) // 86_400_000
+    if day >= _FIRST_GREGORIAN:
+        return day
+    # Years begin in March, so that 29 February is their last day.
+    year, of_year = divmod(4 * (day + _DAYS_BEFORE_1970) + 3, 1461)
+    month, of_month = divmod(5 * (of_year // 4) + 2, 153)
+    year, month = year - 4800 + month // 10, (month + 2) % 12 + 1
+    try:
+        return date(year, month, of_month // 5 + 1).toordinal() - date(1970, 1, 1).toordinal()
+    except ValueError as error:
+        raise Mismatch(f"{year:04}-{month:02}-{of_month // 5 + 1:02} is a day that Arrow does not have") from error
 
 
 def _timestamps(field: pa.Field) -> dict[int, Read]:

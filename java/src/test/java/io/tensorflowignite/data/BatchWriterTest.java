@@ -14,6 +14,7 @@ import io.tensorflowignite.data.schema.ColumnType;
 import io.tensorflowignite.data.schema.ColumnTypes;
 import io.tensorflowignite.data.schema.StoredTypes;
 import io.tensorflowignite.v1.Nulls;
+import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -22,6 +23,7 @@ import java.util.function.LongSupplier;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.RootAllocator;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.types.FloatingPointPrecision;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -50,6 +52,28 @@ public class BatchWriterTest {
     assertMismatch(
         "cache digits, key 7: column n is of class Long instead of Integer;", number, 1L);
     assertMismatch("cache digits, key 7: column s[1] is null;", strings, new String[] {"a", null});
+  }
+
+  @Test
+  public void aNumberIsNotReadAsInfinityInAShorterType() {
+    for (FloatingPointPrecision precision : FloatingPointPrecision.values()) {
+      Object tooLarge =
+          precision == FloatingPointPrecision.DOUBLE ? new BigDecimal("1E+400") : (Object) 1e39;
+      ColumnType stored = ColumnTypes.ofClass(tooLarge.getClass()).get();
+      CacheColumn column =
+          CacheColumn.of("x", stored, "any", RowField::value)
+              .as(ColumnType.plain("x", new ArrowType.FloatingPoint(precision)), false);
+      try (BatchWriter writer =
+          new BatchWriter(
+              "c", List.of(column), Nulls.NULLS_ERROR, false, () -> 1000, 10, allocator)) {
+        writer.append(1, 0.5);
+        writer.append(2, Double.NEGATIVE_INFINITY);
+        assertRefused(
+            ERROR_CODE_ROW_MISMATCH,
+            () -> writer.append(7, tooLarge),
+            "key 7: column x is " + tooLarge + ", which is too large for a floating-point number");
+      }
+    }
   }
 
   @Test

@@ -4,6 +4,7 @@ import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.RowField;
@@ -31,12 +32,16 @@ import org.apache.arrow.vector.IntVector;
 import org.apache.arrow.vector.TimeMicroVector;
 import org.apache.arrow.vector.VarCharVector;
 import org.apache.arrow.vector.VectorSchemaRoot;
+import org.apache.arrow.vector.complex.FixedSizeListVector;
+import org.apache.arrow.vector.complex.MapVector;
+import org.apache.arrow.vector.complex.impl.UnionMapWriter;
 import org.apache.arrow.vector.types.DateUnit;
 import org.apache.arrow.vector.types.TimeUnit;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.junit.After;
 import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
 
 /** Values that a read lays out as vectors are what Arrow reads, and the same after a load. */
 public class VectorValuesTest {
@@ -213,6 +218,46 @@ public class VectorValuesTest {
       VectorValues values = VectorValues.of(vector, NO_OBJECTS);
       assertThrows(MismatchException.class, () -> values.get(0));
     }
+  }
+
+  @Test
+  public void whatIgniteWouldLoseOrReplaceIsRefused() throws Exception {
+    try (VarCharVector vector = new VarCharVector("t", allocator)) {
+      vector.setSafe(0, "caf\u00e9".getBytes(StandardCharsets.ISO_8859_1));
+      vector.setSafe(1, "\uFFFD".getBytes(StandardCharsets.UTF_8));
+      vector.setValueCount(2);
+      VectorValues values = VectorValues.of(vector, NO_OBJECTS);
+      assertRefused("whose bytes are not UTF-8", () -> values.get(0));
+      assertEquals("\uFFFD", values.get(1));
+    }
+    try (MapVector maps = MapVector.empty("m", allocator, false)) {
+      UnionMapWriter writer = maps.getWriter();
+      writer.startMap();
+      for (int value = 0; value < 2; value++) {
+        writer.startEntry();
+        writer.key().integer().writeInt(7);
+        writer.value().integer().writeInt(value);
+        writer.endEntry();
+      }
+      writer.endMap();
+      maps.setValueCount(1);
+      VectorValues values = VectorValues.of(maps, NO_OBJECTS);
+      assertRefused("has the key 7 twice", () -> values.get(0));
+    }
+    Field item = ColumnType.plain("item", new ArrowType.Int(8, true));
+    Field matrix = ArrowRows.fixed("v", 2, ArrowRows.fixed("item", 2, item));
+    try (VectorSchemaRoot root = laidOut(stored(matrix), (Object) new byte[] {1, 2, 3, 4})) {
+      FixedSizeListVector rows = (FixedSizeListVector) root.getVector(0);
+      // The numbers below the null are there.
+      ((FixedSizeListVector) rows.getDataVector()).setNull(1);
+      VectorValues values = VectorValues.of(rows, NO_OBJECTS);
+      assertRefused("is null, which an array of numbers cannot hold", () -> values.get(0));
+    }
+  }
+
+  private static void assertRefused(String text, ThrowingRunnable action) {
+    MismatchException refused = assertThrows(MismatchException.class, action);
+    assertTrue(refused.getMessage(), refused.getMessage().contains(text));
   }
 
   private static ColumnType stored(ArrowType type) {

@@ -181,13 +181,13 @@ final class FixedWidthColumn extends Column {
         return Optional.of(real(((ArrowType.FloatingPoint) type).getPrecision(), strict));
       }
       if (type instanceof ArrowType.Timestamp) {
-        return Optional.of(instant(((ArrowType.Timestamp) type).getUnit()));
+        return Optional.of(instant(((ArrowType.Timestamp) type).getUnit(), strict));
       }
       if (type instanceof ArrowType.Date) {
         return Optional.of(day(((ArrowType.Date) type).getUnit()));
       }
       if (type instanceof ArrowType.Time) {
-        return Optional.of(time((ArrowType.Time) type));
+        return Optional.of(time((ArrowType.Time) type, strict));
       }
       if (type instanceof ArrowType.Decimal) {
         return Optional.of(decimal((ArrowType.Decimal) type));
@@ -220,14 +220,10 @@ final class FixedWidthColumn extends Column {
     private static Layout real(FloatingPointPrecision precision, boolean strict) {
       switch (precision) {
         case HALF:
-          return new Layout(
-              2,
-              null,
-              null,
-              (to, at, value) -> to.setShort(at, Float16.toFloat16((float) real(value))));
+          return new Layout(2, null, null, (to, at, value) -> to.setShort(at, half(real(value))));
         case SINGLE:
           return real(
-              ElementType.FLOAT32, strict, (to, at, value) -> to.setFloat(at, (float) real(value)));
+              ElementType.FLOAT32, strict, (to, at, value) -> to.setFloat(at, single(real(value))));
         default:
           return real(
               ElementType.FLOAT64, strict, (to, at, value) -> to.setDouble(at, real(value)));
@@ -244,9 +240,13 @@ final class FixedWidthColumn extends Column {
           element.putArray);
     }
 
-    private static Layout instant(TimeUnit unit) {
+    private static Layout instant(TimeUnit unit, boolean strict) {
+      // Ignite's dates have milliseconds, in objects of either class.
+      boolean exactly = strict && unit != TimeUnit.MILLISECOND;
       ElementType.PutValue put =
-          (to, at, value) -> to.setLong(at, Temporals.since1970((Date) value, unit));
+          exactly
+              ? (to, at, value) -> to.setLong(at, Temporals.exactly((Date) value, unit))
+              : (to, at, value) -> to.setLong(at, Temporals.since1970((Date) value, unit));
       boolean fine = unit == TimeUnit.MICROSECOND || unit == TimeUnit.NANOSECOND;
       Class<?> exact = fine ? Timestamp.class : Date.class;
       return new Layout(8, exact, put, ofDates(put, exact));
@@ -271,12 +271,16 @@ final class FixedWidthColumn extends Column {
       };
     }
 
-    private static Layout time(ArrowType.Time type) {
+    private static Layout time(ArrowType.Time type, boolean strict) {
       TimeUnit unit = type.getUnit();
-      ElementType.PutValue put =
-          type.getBitWidth() == 32
-              ? (to, at, value) -> to.setInt(at, (int) Temporals.ofDay((Time) value, unit))
-              : (to, at, value) -> to.setLong(at, Temporals.ofDay((Time) value, unit));
+      ElementType.PutValue put;
+      if (type.getBitWidth() == 64) {
+        put = (to, at, value) -> to.setLong(at, Temporals.ofDay((Time) value, unit));
+      } else if (strict) {
+        put = (to, at, value) -> to.setInt(at, (int) Temporals.ofDayExactly((Time) value, unit));
+      } else {
+        put = (to, at, value) -> to.setInt(at, (int) Temporals.ofDay((Time) value, unit));
+      }
       return new Layout(type.getBitWidth() / 8, Time.class, put, reject(Time.class));
     }
 
@@ -318,10 +322,41 @@ final class FixedWidthColumn extends Column {
       };
     }
 
+    private static float single(double number) throws MismatchException {
+      float rounded = (float) number;
+      requireFinite(rounded, number, Float.SIZE);
+      return rounded;
+    }
+
+    private static short half(double number) throws MismatchException {
+      short rounded = Float16.toFloat16((float) number);
+      requireFinite(Float16.toFloat(rounded), number, Short.SIZE);
+      return rounded;
+    }
+
+    private static void requireFinite(double rounded, Number number, int bits)
+        throws MismatchException {
+      if (Double.isInfinite(rounded) && !isInfinite(number)) {
+        throw new MismatchException(
+            "is "
+                + number
+                + ", which is too large for a floating-point number of "
+                + bits
+                + " bits");
+      }
+    }
+
+    private static boolean isInfinite(Number number) {
+      boolean isFloating = number instanceof Double || number instanceof Float;
+      return isFloating && Double.isInfinite(number.doubleValue());
+    }
+
     /** The double that is nearest to the value. */
     private static double real(Object value) throws MismatchException {
       if (value instanceof Number) {
-        return ((Number) value).doubleValue();
+        double number = ((Number) value).doubleValue();
+        requireFinite(number, (Number) value, Double.SIZE);
+        return number;
       }
       if (value instanceof Character) {
         return (Character) value;

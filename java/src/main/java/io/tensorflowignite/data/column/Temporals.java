@@ -21,6 +21,7 @@ import org.apache.arrow.vector.types.TimeUnit;
  * the Gregorian calendar: the conversion keeps year, month and day of the month.
  */
 public final class Temporals {
+  private static final long SECONDS_OF_DAY = 86_400;
   private static final long DAY_MILLIS = 86_400_000;
   private static final long NANOS = 1_000_000_000;
 
@@ -68,6 +69,27 @@ public final class Temporals {
       throw new MismatchException(
           "is " + instant.toInstant() + ", which 64 bits do not hold in the unit " + unit);
     }
+  }
+
+  /** As {@link #since1970}, without loss. */
+  public static long exactly(Date instant, TimeUnit unit) throws MismatchException {
+    long nanos =
+        instant instanceof Timestamp
+            ? ((Timestamp) instant).getNanos()
+            : Math.floorMod(instant.getTime(), 1000L) * 1_000_000;
+    if (nanos % (NANOS / perSecond(unit)) != 0) {
+      throw finer(instant.toInstant(), unit);
+    }
+    return since1970(instant, unit);
+  }
+
+  private static MismatchException finer(Object value, TimeUnit unit) {
+    return new MismatchException(
+        "is "
+            + value
+            + ", which is finer than the column's unit "
+            + unit
+            + " (schema= with a finer unit reads it)");
   }
 
   public static Date instant(long since1970, TimeUnit unit) throws MismatchException {
@@ -173,6 +195,14 @@ public final class Temporals {
     return date;
   }
 
+  /** As {@link #ofDay}, without loss. */
+  public static long ofDayExactly(Time time, TimeUnit unit) throws MismatchException {
+    if (unit == TimeUnit.SECOND && Math.floorMod(time.getTime(), 1000L) != 0) {
+      throw finer(String.format("%s.%03d", time, Math.floorMod(time.getTime(), 1000L)), unit);
+    }
+    return ofDay(time, unit);
+  }
+
   /** Time since midnight, in a unit. */
   public static long ofDay(Time time, TimeUnit unit) {
     long millis = Math.floorMod(local(time.getTime()), DAY_MILLIS);
@@ -180,6 +210,15 @@ public final class Temporals {
   }
 
   public static Time time(long sinceMidnight, TimeUnit unit) throws MismatchException {
+    if (sinceMidnight < 0 || sinceMidnight >= SECONDS_OF_DAY * perSecond(unit)) {
+      throw new MismatchException(
+          "is "
+              + sinceMidnight
+              + " in the unit "
+              + unit
+              + ", which is no time of a day: 0:00 to 24:00, exclusive (schema= with int64 loads"
+              + " it)");
+    }
     long nanos = sinceMidnight * (NANOS / perSecond(unit));
     if (nanos % 1_000_000 != 0) {
       throw new MismatchException(

@@ -28,9 +28,11 @@ import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
+import org.apache.ignite.binary.BinaryBasicIdMapper;
 
 /** A validated LoadCommand and schema of its batches: key columns, and the types of all columns. */
 final class LoadPlan {
+  private static final BinaryBasicIdMapper FIELD_IDS = new BinaryBasicIdMapper();
   private static final int MAX_PARTITIONS = 65_000;
   private static final int MAX_NAME_BYTES = 200;
   private static final Set<Class<?>> KEYS =
@@ -70,6 +72,10 @@ final class LoadPlan {
     key = new LoadKey(keyFields(all));
     fields = new ArrayList<>(all.values());
     fields.removeAll(key.columns);
+    requireDistinct(cache(), "its rows", fields);
+    if (key.isObject()) {
+      requireDistinct(cache(), "its keys", key.fields());
+    }
     if (key.isStruct()) {
       key.fields().forEach(field -> requireName(cache(), field.getName(), names));
     }
@@ -214,6 +220,31 @@ final class LoadPlan {
           "the rows for cache %s have two columns %s and %s; names of fields in Ignite are"
               + " case-insensitive; rename one of the two",
           cache, other, name);
+    }
+  }
+
+  /** Ignite identifies a field of an object by a hash: one of two such fields would be lost. */
+  private static void requireDistinct(String cache, String where, List<Field> fields) {
+    Map<Integer, String> names = new HashMap<>();
+    for (Field field : fields) {
+      String name = field.getName();
+      String other = name.isEmpty() ? name : names.put(FIELD_IDS.fieldId(0, name), name);
+      if (other != null) {
+        throw invalid(
+            "cache %s cannot be loaded: %s have the fields \"%s\" and \"%s\"; a field needs a name,"
+                + " and Ignite identifies it by a hash of the name in lower case, which is the same"
+                + " for both; rename one of the two",
+            cache, where, other, name);
+      }
+      requireDistinctInside(cache, field);
+    }
+  }
+
+  private static void requireDistinctInside(String cache, Field field) {
+    if (field.getType() instanceof ArrowType.Struct) {
+      requireDistinct(cache, "the objects in " + field.getName(), field.getChildren());
+    } else {
+      field.getChildren().forEach(child -> requireDistinctInside(cache, child));
     }
   }
 

@@ -159,6 +159,7 @@ final class LoadTarget {
       LoadPlan plan,
       Optional<CoLocation> like,
       List<Field> keyFields) {
+    requireOwnHash(ignite, plan.cache());
     String valueType = newTypeName(ignite, plan);
     String keyType = keyTypeName(valueType, like);
     CacheConfiguration<Object, Object> configuration =
@@ -194,6 +195,19 @@ final class LoadTarget {
     }
     return Optional.of(
         new LoadTarget(ignite, store, plan.cache(), keyType, keyFields, valueType, like.isEmpty()));
+  }
+
+  private static void requireOwnHash(Ignite ignite, String cache) {
+    for (String other : ignite.cacheNames()) {
+      if (!other.equals(cache) && other.hashCode() == cache.hashCode()) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_INVALID_REQUEST,
+            "cache %s cannot be created beside cache %s; Ignite identifies a cache by a hash of its"
+                + " name, which is the same for both; choose another name",
+            cache,
+            other);
+      }
+    }
   }
 
   private static Optional<LoadTarget> existing(
@@ -282,7 +296,7 @@ final class LoadTarget {
     List<String> ofRows =
         (plan.key.isObject() ? plan.columns() : plan.fields)
             .stream()
-                .map(field -> describe(schema, field, StoredTypes.require(field)))
+                .map(field -> describe(schema, field, typeIn(schema, field)))
                 .collect(Collectors.toList());
     Class<?> key = plan.key.isObject() ? plan.key.storage() : schema.key().type.storage;
     if (key != plan.key.storage()
@@ -299,6 +313,17 @@ final class LoadTarget {
           key.getSimpleName(),
           ofCache);
     }
+  }
+
+  /** SQL names the class of days, and the metadata of objects do not. */
+  private static ColumnType typeIn(CacheSchema schema, Field field) {
+    ColumnType type = StoredTypes.require(field);
+    return schema.columns().stream()
+        .filter(column -> column.name().equals(field.getName()) && column.isKnown())
+        .map(CacheColumn::type)
+        .filter(known -> known.storage() == type.storage())
+        .findFirst()
+        .orElse(type);
   }
 
   private static String describe(CacheSchema schema, CacheColumn column) {
@@ -369,8 +394,8 @@ final class LoadTarget {
 
   /**
    * The cache's name in camel case. It gets a number if the cluster already has a type of this name
-   * with other fields, or a type whose name differs only in upper and lower case: binary types
-   * outlive their caches.
+   * with other fields, or a type of another name whose hash is the same: binary types outlive their
+   * caches.
    */
   private static String newTypeName(Ignite ignite, LoadPlan plan) {
     StringBuilder name = new StringBuilder();
@@ -403,9 +428,7 @@ final class LoadTarget {
 
   private static boolean accepts(Ignite ignite, String typeName, List<Field> fields) {
     BinaryType type = ignite.binary().type(typeName);
-    if (type != null
-        && !type.typeName().equals(typeName)
-        && type.typeName().equalsIgnoreCase(typeName)) {
+    if (type != null && !type.typeName().equals(typeName)) {
       // Ignite identifies a type by the hash of its name in lower case, and keeps one name for it.
       return false;
     }

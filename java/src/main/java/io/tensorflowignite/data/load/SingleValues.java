@@ -7,6 +7,7 @@ import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.data.column.Temporals;
 import io.tensorflowignite.data.schema.LoadableTypes;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.UUID;
 import org.apache.arrow.vector.BitVector;
@@ -65,13 +66,26 @@ final class SingleValues {
   }
 
   private static Get text(VariableWidthFieldVector vector, Field field) {
-    Get text = row -> new String(vector.get(row), StandardCharsets.UTF_8);
+    Get text = row -> text(vector.get(row));
     if (LogicalType.UUID.matches(field)) {
       return parsed(text, UUID::fromString, "UUID");
     }
     return LogicalType.DECIMAL.matches(field)
         ? parsed(text, Decimals::parse, "decimal number")
         : text;
+  }
+
+  private static String text(byte[] utf8) throws MismatchException {
+    String text = new String(utf8, StandardCharsets.UTF_8);
+    // Java puts this character in the place of bytes that are no text.
+    if (text.indexOf('\uFFFD') >= 0
+        && !Arrays.equals(text.getBytes(StandardCharsets.UTF_8), utf8)) {
+      throw new MismatchException(
+          "is \""
+              + shortened(text)
+              + "\", whose bytes are not UTF-8 (schema= with binary loads them)");
+    }
+    return text;
   }
 
   private interface Parser {

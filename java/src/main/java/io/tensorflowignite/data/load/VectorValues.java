@@ -102,7 +102,11 @@ public final class VectorValues {
     return row -> {
       Map<Object, Object> map = new LinkedHashMap<>();
       for (int i = maps.getElementStartIndex(row); i < maps.getElementEndIndex(row); i++) {
-        map.put(keys.get(i), values.get(i));
+        Object key = keys.get(i);
+        if (map.containsKey(key)) {
+          throw new MismatchException("has the key " + key + " twice, and a map has each key once");
+        }
+        map.put(key, values.get(i));
       }
       return map;
     };
@@ -112,6 +116,7 @@ public final class VectorValues {
   private static final class Lists implements SingleValues.Get {
     private final IntToLongFunction starts;
     private final IntToLongFunction ends;
+    private final List<FieldVector> fixedLists = new ArrayList<>();
     private final FieldVector leaf;
     private final long leafLength;
     private final ElementType number;
@@ -135,6 +140,7 @@ public final class VectorValues {
       int nullCount = inner.getNullCount();
       boolean flat = element.getType().equals(ColumnType.innermost(child.getField()).getType());
       while (flat && inner instanceof FixedSizeListVector) {
+        fixedLists.add(inner);
         length *= ((FixedSizeListVector) inner).getListSize();
         inner = ((FixedSizeListVector) inner).getDataVector();
         nullCount += inner.getNullCount();
@@ -182,9 +188,16 @@ public final class VectorValues {
     }
 
     private void requireNoNull(int start, int length) throws MismatchException {
-      for (int i = 0; i < length; i++) {
-        if (leaf.isNull(start + i)) {
-          throw new MismatchException("is null, which an array of numbers cannot hold").at(i);
+      for (int i = start; i < start + length; i++) {
+        boolean isNull = leaf.isNull(i);
+        long elements = leafLength;
+        for (FieldVector lists : fixedLists) {
+          isNull |= lists.isNull((int) (i / elements));
+          elements /= ((FixedSizeListVector) lists).getListSize();
+        }
+        if (isNull) {
+          throw new MismatchException("is null, which an array of numbers cannot hold")
+              .at(i - start);
         }
       }
     }

@@ -111,11 +111,10 @@ final class Conversions {
       int width = ((ArrowType.FixedSizeBinary) to).getByteWidth();
       return from instanceof ArrowType.Binary || LogicalType.UUID.matches(stored) && width == 16;
     }
-    boolean date = from instanceof ArrowType.Timestamp || from instanceof ArrowType.Date;
-    if (to instanceof ArrowType.Timestamp || to instanceof ArrowType.Date) {
-      return date;
-    }
-    return to instanceof ArrowType.Time && from instanceof ArrowType.Time;
+    // A day and a time of day are no instants: those would depend on the time zone.
+    return to instanceof ArrowType.Timestamp && from instanceof ArrowType.Timestamp
+        || to instanceof ArrowType.Date && from instanceof ArrowType.Date
+        || to instanceof ArrowType.Time && from instanceof ArrowType.Time;
   }
 
   private static boolean toInteger(Field stored, ArrowType to) {

@@ -4,11 +4,13 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import java.sql.Time;
 import java.sql.Timestamp;
 import java.time.LocalDate;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
 import java.util.Calendar;
+import java.util.Date;
 import java.util.GregorianCalendar;
 import java.util.Locale;
 import java.util.TimeZone;
@@ -31,12 +33,29 @@ public class TemporalsTest {
   public void daysThatOneOfTheCalendarsDoesNotHaveAreAMismatch() {
     long skipped = LocalDateTime.of(1582, 10, 7, 0, 0).toEpochSecond(ZoneOffset.UTC);
 
-    assertMismatch("1500-02-29", () -> Temporals.since1970(julian(1500, 2, 29), TimeUnit.SECOND));
-    assertMismatch("1582-10-07", () -> Temporals.timestamp(skipped, TimeUnit.SECOND));
+    assertNoDay("1500-02-29", () -> Temporals.since1970(julian(1500, 2, 29), TimeUnit.SECOND));
+    assertNoDay("1582-10-07", () -> Temporals.timestamp(skipped, TimeUnit.SECOND));
     long before = LocalDate.of(-4, 3, 1).toEpochDay();
-    assertMismatch("-0004-03-01", () -> Temporals.date(before));
-    assertMismatch(
+    assertNoDay("-0004-03-01", () -> Temporals.date(before));
+    assertNoDay(
         "1500-02-29", () -> Temporals.day(new java.sql.Date(local(1500, 2, 29).getTimeInMillis())));
+  }
+
+  @Test
+  public void aTimeOutsideOfItsDayAndOneThatIsFinerThanItsColumnAreAMismatch() throws Exception {
+    for (long seconds : new long[] {-1, 86_400, Long.MAX_VALUE}) {
+      assertMismatch("no time of a day", () -> Temporals.time(seconds, TimeUnit.SECOND));
+    }
+    assertEquals(Time.valueOf("23:59:59"), Temporals.time(86_399, TimeUnit.SECOND));
+    Time time = new Time(Time.valueOf("10:00:01").getTime() + 5);
+    assertMismatch(
+        "10:00:01.005, which is finer", () -> Temporals.ofDayExactly(time, TimeUnit.SECOND));
+    Timestamp instant = new Timestamp(1_500);
+    instant.setNanos(500_000_001);
+    assertMismatch("which is finer", () -> Temporals.exactly(new Date(-1), TimeUnit.SECOND));
+    assertMismatch("which is finer", () -> Temporals.exactly(instant, TimeUnit.MICROSECOND));
+    assertEquals(1_500_000_001, Temporals.exactly(instant, TimeUnit.NANOSECOND));
+    assertEquals(-1, Temporals.exactly(new Date(-1000), TimeUnit.SECOND));
   }
 
   private static Timestamp julian(int year, int month, int day) {
@@ -59,8 +78,12 @@ public class TemporalsTest {
     Object run() throws MismatchException;
   }
 
-  private static void assertMismatch(String day, Conversion conversion) {
+  private static void assertNoDay(String day, Conversion conversion) {
+    assertMismatch("is " + day + ", a day ", conversion);
+  }
+
+  private static void assertMismatch(String text, Conversion conversion) {
     MismatchException error = assertThrows(MismatchException.class, conversion::run);
-    assertTrue(error.getMessage(), error.getMessage().contains("is " + day + ", a day "));
+    assertTrue(error.getMessage(), error.getMessage().contains(text));
   }
 }

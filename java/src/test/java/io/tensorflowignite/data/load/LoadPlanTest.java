@@ -120,6 +120,30 @@ public class LoadPlanTest {
         Field.nullable("d", new ArrowType.Int(64, false)));
   }
 
+  @Test
+  public void fieldsThatIgniteDoesNotDistinguishAreRefusedAtEveryDepth() {
+    for (List<String> two : List.of(List.of("n", "N"), List.of("to", "v1"))) {
+      Field[] fields = {named(two.get(0)), named(two.get(1))};
+      Field struct = new Field("p", FieldType.nullable(ArrowType.Struct.INSTANCE), List.of(fields));
+      Field list = new Field("l", FieldType.nullable(ArrowType.List.INSTANCE), List.of(struct));
+      Field twice = new Field("q", struct.getFieldType(), List.of(list));
+      for (Field field : List.of(struct, list, twice)) {
+        assertInvalid(
+            "the fields \"" + two.get(0) + "\" and \"" + two.get(1) + "\"", command("c"), field);
+      }
+    }
+    assertInvalid(
+        "its rows have the fields \"to\" and \"v1\"", command("c"), named("to"), named("v1"));
+    // Keys and values are two objects.
+    assertEquals(
+        List.of("v1"),
+        names(
+            new LoadPlan(
+                    command("c").setKeyColumn("to").build(),
+                    new Schema(List.of(named("to"), named("v1"))))
+                .fields()));
+  }
+
   private static void assertInvalid(String text, LoadCommand.Builder command, Field... fields) {
     assertRefused(ERROR_CODE_INVALID_REQUEST, text, command, fields);
   }

@@ -37,6 +37,9 @@ public class ConversionsTest {
     fits(true, stored(Enum.class), TEXT);
     fits(false, stored(Integer.class), TEXT);
     fits(true, stored(java.util.Date.class), INT64);
+    // Their instants depend on the time zone.
+    fits(false, stored(java.sql.Date.class), stored(java.sql.Timestamp.class));
+    fits(false, stored(java.sql.Timestamp.class), stored(java.sql.Date.class));
     fits(
         true,
         stored(java.sql.Timestamp.class),
