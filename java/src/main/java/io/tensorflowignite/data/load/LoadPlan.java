@@ -230,7 +230,7 @@ final class LoadPlan {
       String name = field.getName();
       String other = name.isEmpty() ? name : names.put(FIELD_IDS.fieldId(0, name), name);
       if (other != null) {
-        throw invalid(
+        throw invalidRequest(
             "cache %s cannot be loaded: %s have the fields \"%s\" and \"%s\"; a field needs a name,"
                 + " and Ignite identifies it by a hash of the name in lower case, which is the same"
                 + " for both; rename one of the two",

@@ -200,12 +200,10 @@ final class LoadTarget {
   private static void requireOwnHash(Ignite ignite, String cache) {
     for (String other : ignite.cacheNames()) {
       if (!other.equals(cache) && other.hashCode() == cache.hashCode()) {
-        throw TensorFlowIgniteException.of(
-            ERROR_CODE_INVALID_REQUEST,
+        throw invalidRequest(
             "cache %s cannot be created beside cache %s; Ignite identifies a cache by a hash of its"
                 + " name, which is the same for both; choose another name",
-            cache,
-            other);
+            cache, other);
       }
     }
   }
@@ -319,9 +317,9 @@ final class LoadTarget {
   private static ColumnType typeIn(CacheSchema schema, Field field) {
     ColumnType type = StoredTypes.require(field);
     return schema.columns().stream()
-        .filter(column -> column.name().equals(field.getName()) && column.isKnown())
-        .map(CacheColumn::type)
-        .filter(known -> known.storage() == type.storage())
+        .filter(column -> column.name.equals(field.getName()) && column.isKnown())
+        .map(column -> column.type)
+        .filter(known -> known.storage == type.storage)
         .findFirst()
         .orElse(type);
   }
