@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from jobs import LIMIT, SCRIPTS, await_files, cli, read
 from meanwhile import repeating
@@ -138,6 +139,22 @@ def test_other_orders_and_conditions_are_refreshed_too(
     assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
     assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
     assert rows.received == 0
+    rows.close()
+
+
+@pytest.mark.full
+def test_a_row_that_does_not_fit_any_more_leaves_the_snapshot_until_it_fits(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = made(cluster, "unfit", 100)
+    rows = Rows(cache, cluster.address, monkeypatch, on_mismatch="skip")
+    settle(rows)
+    unfit = pa.table({"key": [5], "id": pa.array([None], pa.int64()), "text": ["a null"]})
+    tfi.load(cache, unfit, key="key", if_exists="append", address=cluster.address)
+    for _ in range(2):
+        assert sorted(rows.epoch()) == [*range(5), *range(6, 100)]
+    put(cluster, cache, {5: 500})
+    assert sorted(rows.epoch()) == [*range(5), *range(6, 100), 500]
     rows.close()
 
 

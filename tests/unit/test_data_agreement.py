@@ -117,3 +117,18 @@ def test_a_worker_that_has_used_all_of_its_rows_before_a_restart_is_no_worker_wi
     if uneven != "pad":
         with pytest.raises(CacheEmptyError, match=r"worker 0 has no row of cache 'c'"):
             DatasetState().agree(request, 4, False, 0, cluster.sleep)
+
+
+@pytest.mark.parametrize(("part", "continues"), [({"where": "id < 9"}, False), ({"keys": (0, 9)}, False), ({}, True)])
+def test_a_worker_that_is_late_makes_no_epoch_of_all_rows_of_its_partitions(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, part: dict[str, Any], continues: bool
+) -> None:
+    workers = tuple(WorkerAssignment(number, "", (number,), 10_000) for number in range(2))
+    monkeypatch.setattr(agreement.task, "current", lambda: Task(in_job=True, assignment=workers))
+    request = Request("c", (), False, "assigned", None, 0, agreement="name", **part)
+    state = DatasetState()
+    assert state.agree(request, 3, continues, 12, cluster.sleep).rows == 12
+    # What it has beyond that comes at the end of the epoch.
+    cluster.known.clear()
+    cluster.other_at = cluster.seconds
+    assert state.extend(request, 3, 0, 0, cluster.sleep, lambda: True) == 7

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tensorflow_ignite.data.epochs import refresh
 from tensorflow_ignite.data.epochs.changes import Changes, IdentityIndex, Position, split, together
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
 from tensorflow_ignite.data.epochs.snapshots import Snapshot, Snapshots
@@ -83,6 +84,18 @@ def test_many_small_changes_do_not_make_many_batches() -> None:
         snapshot = changed(snapshot, Changes(), [batch({number: -number})])
     assert values(snapshot) == sorted([*(-number for number in range(200)), *range(200, 1000)])
     assert len(snapshot.batches) <= 25
+
+
+@pytest.mark.parametrize("size", [1, 4_000])
+def test_rows_that_are_too_large_for_one_column_are_replaced_too(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column of Arrow has less than 2 GiB of texts, and its nodes may send more."""
+    monkeypatch.setattr(refresh, "JOINED_BYTES", size)
+    rows = {key: key for key in range(500)}
+    put = {key: -key for key in range(450, 600)}
+    newer = changed(snapshot_of(*cut(rows, 50)), Changes(whole=frozenset({3})), cut(put, 40))
+    whole = {key: value for key, value in rows.items() if key % PARTITIONS != 3}
+    assert values(newer) == sorted((whole | put).values())
+    assert all(each.size <= max(size, cut(rows, 50)[0].size) for each in newer.batches)
 
 
 def test_rows_without_identities_are_replaced_by_their_partitions() -> None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tensorflow_ignite import errors
-from tensorflow_ignite.data.epochs import epoch, input_totals, rows_per_worker
+from tensorflow_ignite.data.epochs import epoch, input_totals, rows_per_worker, shuffling
 from tensorflow_ignite.data.epochs.epoch import Epoch, Keep, RowOrder, SnapshotTarget
 from tensorflow_ignite.data.epochs.prefetch import EpochReader, Stream
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
@@ -334,6 +334,16 @@ def test_each_row_comes_once_in_its_window_in_an_order_of_its_epoch_and_seed() -
             assert sorted(run[begin : begin + 40]) == list(range(begin, min(300, begin + 40)))
     assert len({tuple(run) for run in runs}) == 3
     assert ids(epoch_of(Source(*MANY), EpochLength(300, 300, STRICT), shuffled(0))) == runs[0]
+
+
+@pytest.mark.parametrize("size", [1, 1_000])
+def test_a_window_that_is_too_large_for_one_column_has_the_same_order(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column of Arrow has less than 2 GiB of texts."""
+    expected = ids(epoch_of(Source(*MANY), order=shuffled(0)))
+    monkeypatch.setattr(shuffling, "JOINED_BYTES", size)
+    assert ids(epoch_of(Source(*MANY), order=shuffled(0))) == expected
 
 
 def test_a_shuffled_epoch_goes_on_from_any_row() -> None:

@@ -173,7 +173,9 @@ class DatasetState:
             assert assignment is not None
             if own < 0:
                 own = counted(request, here, assignment.partitions)
-            last = self._counts or [worker.rows for worker in here.assignment]
+            # Of a part of the rows, another worker has about as many as this one.
+            is_part = request.filtered or continues
+            last = self._counts or [own if is_part else worker.rows for worker in here.assignment]
             self._counts, self._is_alone = agreement.agree(self._name(request), epoch, own, last, sleep)
             index = here.assignment.index(assignment)
             length = agreed_length(request.uneven, self._counts, index, request.cache, continues=continues)

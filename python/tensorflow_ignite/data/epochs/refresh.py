@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tensorflow_ignite.data.epochs.changes import PARTITION_MASK, Changes, IdentityIndex
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
+from tensorflow_ignite.data.epochs.shuffling import JOINED_BYTES
 from tensorflow_ignite.data.epochs.tensors import Array
 
 # Batches that together have less than this part of the rows of the largest one become one batch.
@@ -30,10 +31,8 @@ def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[Ro
     """
     if not rows and not len(changes.removed) and not changes.whole:
         return batches
-    put = joined([batch for batch in rows if batch.identities is not None])
+    puts = [_Put(group) for group in _joined([batch for batch in rows if batch.identities is not None])]
     kept: list[RowBatch] = []
-    rest = np.ones(0 if put is None else put.rows, bool)
-    placed = IdentityIndex(put.identities) if put is not None and put.identities is not None else None
     gone = _Gone(changes)
     for batch in batches:
         if batch.identities is None:
@@ -44,18 +43,39 @@ def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[Ro
             continue
         gone_here = gone.rows(batch.identities)
         newer = batch
-        if placed is not None and put is not None:
+        for put in puts:
             # Rows keep their order, also rows of partitions that were read whole.
-            at, source = placed.find(batch.identities)
-            rest[source] = False
+            newer, at = put.placed(newer)
             gone_here = np.setdiff1d(gone_here, at, assume_unique=True)
-            newer = _replaced(batch, at, put, source)
         if len(gone_here) < batch.rows:
             kept.append(_without(newer, gone_here))
-    if put is not None and rest.any():
-        kept.append(_by_partition(put, np.flatnonzero(rest)))
+    kept += [rest for put in puts if (rest := put.rest()).rows]
     kept += [batch for batch in rows if batch.identities is None]
     return _merged(kept)
+
+
+class _Put:
+    """Identified rows that were put, and which of them have not taken the place of old ones yet."""
+
+    def __init__(self, rows: RowBatch) -> None:
+        assert rows.identities is not None
+        self._rows = rows
+        self._index = IdentityIndex(rows.identities)
+        self._is_left = np.ones(rows.rows, bool)
+
+    def placed(self, batch: RowBatch) -> tuple[RowBatch, Array]:
+        """A batch with these rows in the place of its own with the same identities, and the indices of those."""
+        assert batch.identities is not None
+        at, source = self._index.find(batch.identities)
+        self._is_left[source] = False
+        return _replaced(batch, at, self._rows, source), at
+
+    def rest(self) -> RowBatch:
+        """The rows that are left, each partition's together; they have not come in the order of a stream."""
+        assert self._rows.identities is not None
+        indices = np.flatnonzero(self._is_left)
+        order = np.argsort(self._rows.identities[indices, 1] & PARTITION_MASK, kind="stable")
+        return replace(self._rows.take(indices[order]), partitions=frozenset(), is_mixed=False)
 
 
 class _Gone:
@@ -97,8 +117,8 @@ def _column(old: pa.Array, at: Array, new: pa.Array, source: Array) -> pa.Array:
         if values is not None:
             return values
     order = np.arange(len(old))
-    order[at] = len(old) + source
-    return pa.concat_arrays([old, new]).take(pa.array(order))
+    order[at] = len(old) + np.arange(len(source))
+    return pa.concat_arrays([old, new.take(pa.array(source))]).take(pa.array(order))
 
 
 def _fixed(old: pa.Array, width: int, at: Array, new: pa.Array, source: Array) -> pa.Array | None:
@@ -129,17 +149,36 @@ def _without(batch: RowBatch, indices: Array) -> RowBatch:
     return batch.take(np.flatnonzero(keep))
 
 
-def _by_partition(put: RowBatch, indices: Array) -> RowBatch:
-    """Further rows, each partition's rows together; they have not come in the order of a stream."""
-    assert put.identities is not None
-    order = np.argsort(put.identities[indices, 1] & PARTITION_MASK, kind="stable")
-    return replace(put.take(indices[order]), partitions=frozenset(), is_mixed=False)
+def _merged(batches: Sequence[RowBatch]) -> tuple[RowBatch, ...]:
+    """The batches; small ones that follow one another become one, since each batch costs time in each epoch."""
+    return tuple(_joined(batches, max((batch.rows for batch in batches), default=0) // SMALL_PARTS))
 
 
-def joined(batches: Sequence[RowBatch]) -> RowBatch | None:
-    """The rows of several batches as one; None: there is no batch."""
-    if len(batches) < 2:
-        return batches[0] if batches else None
+def _joined(batches: Sequence[RowBatch], most: int | None = None) -> list[RowBatch]:
+    """The batches, of which some that follow one another become one.
+
+    Args:
+        batches: The batches.
+        most: The most rows of one that was several, which then are of the same streams; None: any.
+    """
+    groups: list[list[RowBatch]] = []
+    rows = size = 0
+    for batch in batches:
+        last = groups[-1][-1] if groups else batch
+        rows, size = rows + batch.rows, size + batch.size
+        is_alike = most is None or (rows <= most and last.partitions == batch.partitions)
+        if groups and is_alike and size <= JOINED_BYTES:
+            groups[-1].append(batch)
+        else:
+            groups.append([batch])
+            rows, size = batch.rows, batch.size
+    return [_one(group) for group in groups]
+
+
+def _one(batches: Sequence[RowBatch]) -> RowBatch:
+    """The rows of several batches as one."""
+    if len(batches) == 1:
+        return batches[0]
     identities = [batch.identities for batch in batches if batch.identities is not None]
     return replace(
         batches[0],
@@ -147,19 +186,3 @@ def joined(batches: Sequence[RowBatch]) -> RowBatch | None:
         arrays=None,
         identities=np.concatenate(identities) if identities else None,
     )
-
-
-def _merged(batches: Sequence[RowBatch]) -> tuple[RowBatch, ...]:
-    """The batches; small ones that follow one another become one, since each batch costs time in each epoch."""
-    most = max((batch.rows for batch in batches), default=0) // SMALL_PARTS
-    groups: list[list[RowBatch]] = []
-    size = 0
-    for batch in batches:
-        last = groups[-1][-1] if groups else None
-        if last is not None and size + batch.rows <= most and last.partitions == batch.partitions:
-            groups[-1].append(batch)
-            size += batch.rows
-        else:
-            groups.append([batch])
-            size = batch.rows
-    return tuple(whole for group in groups if (whole := joined(group)) is not None)

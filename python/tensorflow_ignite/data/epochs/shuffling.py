@@ -20,6 +20,9 @@ _PARTS = 3
 # Size of a batch of shuffled rows, in bytes, about.
 PIECE_BYTES = 4 << 20
 
+# The most bytes of batches that become one: a column of Arrow has less than 2 GiB of texts or bytes.
+JOINED_BYTES = 1 << 30
+
 _T = TypeVar("_T")
 _UNSIGNED = np.uint64
 
@@ -58,13 +61,40 @@ def window_of(first: pa.RecordBatch) -> int:
 
 def pieces(window: Sequence[pa.RecordBatch], indices: Array) -> Iterator[pa.RecordBatch]:
     """Rows of a window in the order of indices, as batches of at most about PIECE_BYTES, each in new memory."""
-    whole = pa.concat_batches(window) if len(window) > 1 else window[0]
-    step = max(1, PIECE_BYTES // _row_bytes(whole))
+    parts = _joined(window)
+    step = max(1, PIECE_BYTES // max(_row_bytes(part) for part in parts))
     # A slice of a multiple of 64 rows begins at a multiple of 64 bytes for every type, so TensorFlow need not copy it.
     step -= step % 64 if step > 64 else 0
     for begin in range(0, len(indices), step):
         # Each call of take() returns memory that begins at a multiple of 64 bytes.
-        yield whole.take(pa.array(indices[begin : begin + step]))
+        yield _take(parts, indices[begin : begin + step])
+
+
+def _joined(window: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches, of which those that follow one another become one, up to JOINED_BYTES."""
+    groups: list[list[pa.RecordBatch]] = []
+    size = 0
+    for batch in window:
+        size += int(batch.nbytes)
+        if groups and size <= JOINED_BYTES:
+            groups[-1].append(batch)
+        else:
+            groups.append([batch])
+            size = int(batch.nbytes)
+    return [pa.concat_batches(group) if len(group) > 1 else group[0] for group in groups]
+
+
+def _take(parts: Sequence[pa.RecordBatch], indices: Array) -> pa.RecordBatch:
+    """The rows at indices of all parts together."""
+    if len(parts) == 1:
+        return parts[0].take(pa.array(indices))
+    ends = np.cumsum([part.num_rows for part in parts])
+    owners = np.searchsorted(ends, indices, side="right")
+    found = [
+        part.take(pa.array(indices[owners == number] - (ends[number] - part.num_rows)))
+        for number, part in enumerate(parts)
+    ]
+    return pa.concat_batches(found).take(pa.array(np.argsort(np.argsort(owners, kind="stable"))))
 
 
 def permutation(rows: int, *numbers: int) -> Array:

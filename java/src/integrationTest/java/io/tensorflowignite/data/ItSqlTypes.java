@@ -44,6 +44,10 @@ public class ItSqlTypes extends DataTest {
     cache.put(1, row(1, ID, "0.10", "2020-02-29", "23:59:58", INSTANT));
     cache.put(2, row(2, new UUID(1, 2), "0.11", "2020-03-01", "00:00:00", INSTANT.plusMillis(1)));
 
+    assertEquals(
+        List.of(Arrays.<Object>asList(ID.toString(), ID.toString())),
+        cluster.readAll(
+            command("typed").setSql("SELECT id, id AS again FROM Typed WHERE n = 1").build()));
     assertFinds("id = ?", ID.toString());
     assertFinds("price = ?", "0.10");
     assertFinds("price < ?", "0.105");

@@ -89,7 +89,8 @@ final class ChangeReader implements RowReader {
     feed.verify(partitions);
     double sampled = command.hasReplay() ? sampledPart(partitions, ownership) : 0;
     for (int partition : partitions) {
-      if (!ownership.isPrimaryHere(partition)) {
+      // The count for a sample may have found that the partition has moved.
+      if (ownership.moved().contains(partition) || !ownership.isPrimaryHere(partition)) {
         continue;
       }
       if (command.getPositionsOnly()) {
@@ -202,14 +203,15 @@ final class ChangeReader implements RowReader {
           continue;
         }
         Cache.Entry<Object, Object> row = local.row(key);
-        if (row == null && command.getDeletions()) {
-          writer.append(key, null);
-        } else if (row == null) {
+        boolean isSent =
+            row == null
+                ? command.getDeletions() && writer.append(key, null)
+                : writer.append(row.getKey(), row.getValue());
+        if (!isSent) {
+          // Of a row that does not fit any more, too, the reader must not keep the old values.
           bytes.clear();
           identity.put(key, bytes);
           removed.write(bytes.array(), 0, IDENTITY_BYTES);
-        } else {
-          writer.append(row.getKey(), row.getValue());
         }
         if (writer.isFull() && !sink.send(writer.take())) {
           return false;

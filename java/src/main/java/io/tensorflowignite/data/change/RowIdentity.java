@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.binary.BinaryObject;
 
 /**
  * Two numbers that identify a row by its key, whatever the key's type: 112 bits of a hash, and the
@@ -29,6 +30,11 @@ public final class RowIdentity {
   private static final HashFunction HASH = Hashing.murmur3_128();
 
   private static final int OF_KEY = -1;
+
+  /** In Ignite's binary format: the first byte of an object, and where its type is over. */
+  private static final byte OBJECT = 103;
+
+  private static final int AFTER_TYPE = 16;
 
   private final LocalCache cache;
   private int partition = OF_KEY;
@@ -65,8 +71,22 @@ public final class RowIdentity {
     partition = number;
   }
 
-  /** The first of the two numbers: 64 bits of a hash of the key alone, which never change. */
-  public long high(Object key) {
+  /**
+   * 64 bits of a hash of the values of a key, which never change: the type of an object does not
+   * count, since each new table has a new type of keys.
+   */
+  public long choice(Object key) {
+    if (key instanceof BinaryObject) {
+      byte[] bytes = cache.keyBytes(key);
+      if (bytes[0] == OBJECT) {
+        return HASH.hashBytes(bytes, AFTER_TYPE, bytes.length - AFTER_TYPE).asLong();
+      }
+    }
+    return high(key);
+  }
+
+  /** The first of the two numbers: 64 bits of a hash of the key alone. */
+  long high(Object key) {
     identify(key);
     return high;
   }

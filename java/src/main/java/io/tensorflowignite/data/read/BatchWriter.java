@@ -81,8 +81,12 @@ public final class BatchWriter implements AutoCloseable {
     batchBytes = bytes;
   }
 
-  /** Adds a row, whole or not at all. */
-  public void append(Object key, Object value) {
+  /**
+   * Adds a row, whole or not at all.
+   *
+   * @return false: it does not fit, and was skipped
+   */
+  public boolean append(Object key, Object value) {
     if (rows == 0) {
       start();
     }
@@ -92,6 +96,7 @@ public final class BatchWriter implements AutoCloseable {
         columns[column].append(fields[column].of(key, value));
       }
       rows++;
+      return true;
     } catch (MismatchException mismatch) {
       for (Column each : columns) {
         each.truncate(rows);
@@ -100,6 +105,7 @@ public final class BatchWriter implements AutoCloseable {
         throw mismatch(key, cacheColumns.get(column), mismatch);
       }
       skipped++;
+      return false;
     }
   }
 

@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -148,7 +149,13 @@ public final class SqlSource {
         String name = column.isStar() ? field : column.name;
         boolean unknown = field != null && !types.isResolved() && hasUnknownType(declared);
         CacheColumn found =
-            column(name, declared, at, source == null, unknown ? stored.apply(owner, field) : null);
+            column(
+                name,
+                declared,
+                className(declared, source, catalog),
+                at,
+                source == null,
+                unknown ? stored.apply(owner, field) : null);
         columns.add(requireKnown(types.apply(cache.getName(), found)));
       }
     }
@@ -324,22 +331,37 @@ public final class SqlSource {
     return metadata.className().equals(Object.class.getName());
   }
 
+  /** The class of a column's values; of a UUID, SQL says that it is an array of bytes. */
+  private static String className(SqlColumn metadata, String source, SqlCatalog catalog) {
+    String name = metadata.className();
+    if (source == null || !name.equals(byte[].class.getName())) {
+      return name;
+    }
+    String field = catalog.table().types.get(source.toUpperCase(Locale.ROOT));
+    return UUID.class.getName().equals(field) ? field : name;
+  }
+
   /**
    * @param at the column's index in the rows
    * @param computed whether the column is no field of a cache
    * @param stored the cache's field, if SQL has no type for its values; else null
    */
   private CacheColumn column(
-      String name, SqlColumn metadata, int at, boolean computed, CacheColumn stored) {
+      String name,
+      SqlColumn metadata,
+      String className,
+      int at,
+      boolean computed,
+      CacheColumn stored) {
     return stored == null
-        ? CacheColumn.of(name, type(metadata, computed), metadata.className(), () -> cell(at))
+        ? CacheColumn.of(name, type(metadata, className, computed), className, () -> cell(at))
         : stored.at(name, () -> cell(at));
   }
 
   /** The type of a column. SQL gives a sum the precision of one of its values. */
-  private ColumnType type(SqlColumn metadata, boolean computed) {
-    if (!metadata.className().equals(BigDecimal.class.getName())) {
-      return ColumnTypes.ofAnyName(metadata.className());
+  private ColumnType type(SqlColumn metadata, String className, boolean computed) {
+    if (!className.equals(BigDecimal.class.getName())) {
+      return ColumnTypes.ofAnyName(className);
     }
     boolean mayBeSum = computed && select.readsOtherRows() && metadata.precision() > 0;
     return ColumnTypes.decimal(

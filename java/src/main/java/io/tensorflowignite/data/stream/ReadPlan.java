@@ -110,7 +110,7 @@ public final class ReadPlan {
     requireWholeOthers();
     since = since(command, new HashSet<>(partitions));
     identity = new RowIdentity(cache);
-    selection = KeySelection.of(command, sql != null, identity::high);
+    selection = KeySelection.of(command, sql != null, identity::choice);
     selected = command.getPositionsOnly() ? List.of() : select(schemas, types);
     List<CacheColumn> whole = command.getDeletions() ? withDeletions() : selected;
     boolean identified = command.getPositions() || command.getIdentities();

@@ -22,7 +22,7 @@ public class KeySelectionTest {
   private static final long HASHES = 1L << 32;
   private static final int KEYS = 20_000;
 
-  private final ToLongFunction<Object> hash = new RowIdentity((LocalCache) null)::high;
+  private final ToLongFunction<Object> hash = new RowIdentity((LocalCache) null)::choice;
 
   @Test
   public void theHashOfAKeyNeverChanges() {

@@ -141,7 +141,7 @@ public class LoadPlanTest {
             new LoadPlan(
                     command("c").setKeyColumn("to").build(),
                     new Schema(List.of(named("to"), named("v1"))))
-                .fields()));
+                .fields));
   }
 
   private static void assertInvalid(String text, LoadCommand.Builder command, Field... fields) {
