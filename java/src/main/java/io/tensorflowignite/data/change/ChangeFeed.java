@@ -42,13 +42,15 @@ final class ChangeFeed implements AutoCloseable {
 
   private static final long ROWS_OF_A_CHANGE = 2;
 
+  private static final long NOT_COUNTED = Long.MIN_VALUE;
+
   private final long id = ThreadLocalRandom.current().nextLong() | 1;
   private final long positionsBeginAt;
   private final LocalCache local;
   private final PartitionLog[] logs;
   private final long[] limits;
 
-  /** The rows of a partition when its log began; below 0: not counted yet. */
+  /** The rows of a partition when its log began; below 0 if later ones were removed unnoticed. */
   private final long[] rows;
 
   private final BitSet primaries = new BitSet();
@@ -66,7 +68,7 @@ final class ChangeFeed implements AutoCloseable {
     for (int partition = 0; partition < partitions; partition++) {
       logs[partition] = new PartitionLog(memory);
       limits[partition] = LEAST_CHANGES;
-      rows[partition] = -1;
+      rows[partition] = NOT_COUNTED;
     }
     ContinuousQuery<Object, Object> query = new ContinuousQuery<>();
     query.setLocal(true);
@@ -111,7 +113,7 @@ final class ChangeFeed implements AutoCloseable {
       if (present.get(partition) != primaries.get(partition)) {
         primaries.flip(partition);
         logs[partition].forget();
-        rows[partition] = -1;
+        rows[partition] = NOT_COUNTED;
       }
     }
   }
@@ -215,17 +217,17 @@ final class ChangeFeed implements AutoCloseable {
 
   private synchronized void forget(int partition) {
     logs[partition].forget();
-    rows[partition] = -1;
+    rows[partition] = NOT_COUNTED;
   }
 
   private synchronized boolean compare(int partition, long found) {
     PartitionLog log = logs[partition];
     long expected = log.expected(rows[partition]);
     limits[partition] = Math.max(LEAST_CHANGES, found / ROWS_OF_A_CHANGE);
-    if (rows[partition] >= 0 && Math.abs(found - expected) > CHANGES_IN_PROGRESS) {
+    if (rows[partition] != NOT_COUNTED && Math.abs(found - expected) > CHANGES_IN_PROGRESS) {
       forget(partition);
     }
-    if (rows[partition] < 0) {
+    if (rows[partition] == NOT_COUNTED) {
       rows[partition] = found - log.expected(0);
       return false;
     }
