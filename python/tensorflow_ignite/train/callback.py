@@ -143,7 +143,7 @@ class CheckpointCallback:
         self._has_begun_epoch = False
         # Whether a save has fallen due at the last step of the epoch, and whether the process then waits for its end.
         self._is_due = self._waits = False
-        # Whether `callback_states` tells when all callbacks have begun and ended.
+        # Whether `callback_states` calls this callback after all callbacks have begun, and after all have ended.
         self._is_watched = False
 
     def set_params(self, params: dict[str, Any]) -> None:
