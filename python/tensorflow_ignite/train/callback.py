@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from tensorflow_ignite.train.callback_states import CallbackStates, leave_rate
 from tensorflow_ignite.train.checkpoint import TrainCheckpoint, find_directory
 from tensorflow_ignite.train.curves import RUN
 from tensorflow_ignite.train.input_states import InputStates
-from tensorflow_ignite.train.metric_states import MetricStates
+from tensorflow_ignite.train.metric_states import MetricStates, numbers_of
 from tensorflow_ignite.train.progress import announce, report_checkpoint, report_figures
 from tensorflow_ignite.train.schedule import CheckpointSchedule
 from tensorflow_ignite.train.store import python_state
@@ -405,11 +404,7 @@ class CheckpointCallback:
         """Reports the metrics; a save of the epoch comes when all callbacks have ended it."""
         self._steps_before += self._batch
         self._batch = 0
-        self._figures = {}
-        for name, value in (logs or {}).items():
-            # Values that are not numbers are not reported.
-            with contextlib.suppress(TypeError, ValueError):
-                self._figures[name] = float(value)
+        self._figures = numbers_of(logs or {})
         self._epoch = epoch + 1
         self._report(self._steps_before, draws_metrics=True)
         if not self._is_watched:

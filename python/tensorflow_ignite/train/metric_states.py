@@ -38,7 +38,7 @@ class MetricStates:
         self._values, self._logs = [], {}
         if has_begun and keras3.is_model(model):
             self._values = [np.asarray(variable) for variable in model.metrics_variables]
-            self._logs = _numbers(logs)
+            self._logs = numbers_of(logs)
 
     def restore(self, model: Any) -> None:
         """Sets the values that came with the checkpoint, at the begin of their epoch."""
@@ -57,7 +57,7 @@ class MetricStates:
         # As Keras does: with several workers the logs of a step are means of their means.
         results = model.get_metrics_result()
         if set(results) == set(self._logs):
-            self._logs = _numbers(results)
+            self._logs = numbers_of(results)
 
     def logs_of_epoch(self) -> dict[str, float]:
         """The logs of an epoch without a step after the restart."""
@@ -80,8 +80,8 @@ class MetricStates:
             self._logs = json.loads(str(archive["logs"]))
 
 
-def _numbers(logs: Mapping[str, Any]) -> dict[str, float]:
-    """Those of the logs that are numbers."""
+def numbers_of(logs: Mapping[str, Any]) -> dict[str, float]:
+    """Those of Keras' logs that are numbers."""
     found = {}
     for name, value in logs.items():
         with contextlib.suppress(TypeError, ValueError):

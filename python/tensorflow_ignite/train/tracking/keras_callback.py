@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from tensorflow_ignite.train.metric_states import numbers_of
 
 
 class TrackerCallback:
@@ -42,12 +43,7 @@ class TrackerCallback:
         return int(self.model.optimizer.iterations.numpy())
 
     def _log(self, step: int, logs: Mapping[str, Any]) -> None:
-        values = {}
-        for name, value in logs.items():
-            # Values that are not numbers are not recorded.
-            with contextlib.suppress(TypeError, ValueError):
-                values[self._prefix + name] = float(value)
-        self._record(step, values)
+        self._record(step, {self._prefix + name: value for name, value in numbers_of(logs).items()})
 
     def state_dict(self) -> dict[str, Any]:
         """Called by `CheckpointCallback`: the tracker itself has all that is recorded."""
