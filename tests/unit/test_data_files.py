@@ -241,7 +241,8 @@ def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Pa
     path = tmp_path / f"a.{kind}"
     line = b"1," + b"x" * 998 + b"\n"
     if kind == "csv":
-        path.write_bytes(b"id,x\n" + line * 100_000)
+        # Arrow parses blocks of a CSV file ahead on another thread: 47 to 69 MB, by the speed of the two threads.
+        path.write_bytes(b"id,x\n" + line * 200_000)
     else:
         noise = np.random.default_rng(0).integers(0, 256, (100_000, 1000), np.uint8)
         table = pa.table({"x": pa.FixedSizeListArray.from_arrays(noise.reshape(-1), 1000)})
@@ -249,7 +250,6 @@ def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Pa
             pa.parquet.write_table(table, path, row_group_size=4000, compression="none", use_dictionary=False)
         else:
             pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=4000)
-    assert path.stat().st_size >= 100_000_000
     sizes: list[int] = []
 
     class Counting(LocalFileSystem):  # type: ignore[misc]
@@ -287,7 +287,7 @@ def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Pa
     while before != len(sizes):
         before = len(sizes)
         time.sleep(0.3)
-    assert 0 < sum(sizes) < 60_000_000
+    assert 0 < sum(sizes) < 0.6 * path.stat().st_size
     opened.batches.close()  # type: ignore[attr-defined]
 
 
