@@ -93,6 +93,20 @@ public final class SecurityConfiguration implements Serializable {
     return this;
   }
 
+  /**
+   * Takes the tokens and the rules of the configuration of this node. Where either side has none,
+   * those of the cluster stay: a node that joins neither opens the cluster nor locks out the tasks
+   * of the others.
+   */
+  void takeCallers(SecurityConfiguration own) {
+    if (!own.settings.tokens().isEmpty() && !settings.tokens().isEmpty()) {
+      settings.tokens(own.settings.tokens());
+    }
+    if (!own.settings.access().isEmpty() && !settings.access().isEmpty()) {
+      settings.access(own.settings.access());
+    }
+  }
+
   SecuritySettings settings() {
     return new SecuritySettings(settings);
   }

@@ -33,8 +33,9 @@ import org.apache.ignite.services.ServiceContext;
  * }</pre>
  *
  * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. Settings of one node (interpreter, address, port, work directory, certificate) are system
- * properties {@code tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ * them. Tokens and rules alone are those of each node's own configuration. Settings of one node
+ * (interpreter, address, port, work directory, certificate) are system properties {@code
+ * tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService
     implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels, TensorFlowJobs {
@@ -134,26 +135,28 @@ public final class TensorFlowService
   @Override
   public void init() {
     IgniteLogger log = ignite.log().getLogger(TensorFlowService.class);
-    warnOfOtherProperties(log);
+    ServiceConfiguration own = configured(ignite.configuration());
+    if (own != null) {
+      TensorFlowService bean = (TensorFlowService) own.getService();
+      security.takeCallers(bean.security);
+      warnOfOtherProperties(bean, log);
+    }
     runtime = new NodeRuntime(ignite, context.name(), log, settings(), nodeFilter());
     runtime.start();
   }
 
   /** Ignite itself only says that the service exists already. */
-  private void warnOfOtherProperties(IgniteLogger log) {
-    ServiceConfiguration own = configured(ignite.configuration());
-    List<String> others =
-        own == null
-            ? List.of()
-            : PropertyDifferences.of((TensorFlowService) own.getService(), this);
+  private void warnOfOtherProperties(TensorFlowService own, IgniteLogger log) {
+    List<String> others = PropertyDifferences.of(own, this);
     if (!others.isEmpty()) {
       log.warning(
           "Properties of TensorFlowService in the configuration of this node are not used, since"
               + " the cluster has other ones: "
               + String.join(", ", others)
               + ". Ignite takes the properties from the first node of a cluster, and no later node"
-              + " changes them. To change them, stop all nodes at the same time; otherwise give"
-              + " this node those of the cluster.");
+              + " changes them, except non-empty security.tokens and security.access where the"
+              + " cluster has some too. To change them, stop all nodes at the same time; otherwise"
+              + " give this node those of the cluster.");
     }
   }
 

@@ -70,6 +70,26 @@ public class TensorFlowServiceTest {
   }
 
   @Test
+  public void aNodeTakesItsOwnTokensAndRulesOnlyWhereTheClusterHasSomeToo() {
+    SecurityConfiguration cluster = bean.getSecurity();
+    SecurityConfiguration own = new SecurityConfiguration();
+    Map<String, String> tokens = Map.of("alice", "0123456789abcdef".repeat(4));
+    own.setTokens(tokens).setAccess(List.of("alice all"));
+    cluster.takeCallers(own);
+    assertEquals("the cluster needs no login", Map.of(), cluster.settings().tokens());
+    assertEquals(List.of(), cluster.settings().access());
+
+    cluster.setTokens(Map.of("bob", "f".repeat(64))).setAccess(List.of("bob all"));
+    cluster.takeCallers(new SecurityConfiguration());
+    assertEquals(Map.of("bob", "f".repeat(64)), cluster.settings().tokens());
+    assertEquals(List.of("bob all"), cluster.settings().access());
+
+    cluster.takeCallers(own);
+    assertEquals(tokens, cluster.settings().tokens());
+    assertEquals(List.of("alice all"), cluster.settings().access());
+  }
+
+  @Test
   public void propertiesOfTasksReachTheSettings() {
     assertEquals(TaskLimits.getDefaultInstance(), bean.settings().tasks.limits());
     assertTrue(bean.settings().tasks.environment().isEmpty());

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 
-/** The settings of authentication and access rules, the same on every node. */
+/** The settings of authentication and access rules. */
 public final class SecuritySettings implements Serializable {
   private static final long serialVersionUID = 1L;
   private static final Pattern DIGEST = Pattern.compile("[0-9a-f]{64}");
