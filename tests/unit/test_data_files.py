@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import gzip
+import inspect
 import json
 import sqlite3
 import time
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,8 @@ import pytest
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading.inputs import open_input
+from tensorflow_ignite.data.loading.load import load_rows
+from tensorflow_ignite.v1 import data_pb2
 
 
 def read(data: Any, schema: Any = None, **csv: Any) -> tuple[dict[str, list[Any]], dict[str, str]]:
@@ -282,13 +287,29 @@ def test_a_reader_that_waits_does_not_let_arrow_read_the_whole_file(tmp_path: Pa
 
     fsspec.register_implementation("counting", Counting, clobber=True)
     opened = open_input(f"counting://{path}")
-    next(opened.batches)
-    before = -1
-    while before != len(sizes):
-        before = len(sizes)
-        time.sleep(0.3)
-    assert 0 < sum(sizes) < 0.6 * path.stat().st_size
-    opened.batches.close()  # type: ignore[attr-defined]
+    with contextlib.closing(opened.batches):  # type: ignore[type-var]
+        next(opened.batches)
+        before = -1
+        while before != len(sizes):
+            before = len(sizes)
+            time.sleep(0.3)
+        assert 0 < sum(sizes) < 0.6 * path.stat().st_size
+
+
+def test_a_load_that_fails_closes_the_files_that_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("id,x\n1,2\n3,4\n")
+    rows = open_input(str(tmp_path / "a.csv"))
+
+    def put(address: str, command: Any, schema: pa.Schema, batches: Iterator[pa.RecordBatch], *_: object) -> None:
+        next(batches)
+        raise errors.InternalError("the node has left")
+
+    monkeypatch.setattr("tensorflow_ignite.data.transport.flight.put", put)
+    with pytest.raises(errors.InternalError) as caught:
+        load_rows(data_pb2.LoadCommand(cache="a"), rows, address="127.0.0.1:1", progress=None)
+    # Although the frames of the error still have the batches.
+    assert caught.tb
+    assert inspect.getgeneratorstate(rows.batches) == inspect.GEN_CLOSED  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.json.gz", "a.csv", "a.json"])

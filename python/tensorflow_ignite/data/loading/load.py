@@ -187,7 +187,10 @@ def load_rows(
             progress(sent.progress(stored))
 
     try:
-        stored = flight.put(where, command, rows.schema, sent.batches(), writer, report if progress else None).rows
+        # The traceback of an error would keep them open until Python ends, where Arrow waits for reads of Python files
+        # that never end.
+        with contextlib.closing(sent.batches()) as batches:  # type: ignore[type-var]
+            stored = flight.put(where, command, rows.schema, batches, writer, report if progress else None).rows
     except errors.RowMismatchError as error:
         twice = sent.key_of_several_rows()
         if twice is None:
