@@ -74,7 +74,7 @@ def load(
     """Writes rows into a cache, which is created if it does not exist; a failed load leaves no new cache behind.
 
     Only a few batches of some megabytes are in memory, whatever the size of the data, and of text files some blocks
-    ahead: 32 MiB of CSV, 256 MiB of JSON.
+    ahead: up to 70 MB of CSV, 256 MiB of JSON.
 
     Args:
         cache: Name of the cache.
