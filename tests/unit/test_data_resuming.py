@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from tensorflow_ignite.data import resuming
 from tensorflow_ignite.data.epoch_readers import EpochReaders
 from tensorflow_ignite.data.epoch_source import BegunEpoch
+from tensorflow_ignite.data.epochs.used_rows import UsedRows
 from tensorflow_ignite.data.input_position import InputPosition
 from tensorflow_ignite.data.open_readers import HANDLE_NUMBERS
 from tensorflow_ignite.data.request import ALL, ASSIGNED, Request
@@ -84,3 +86,12 @@ def test_an_epoch_that_goes_on_is_over_if_it_has_too_few_rows_for_an_element(
     assert readers.has_ended(request, rows) == ends
     # It begins again, unless it is over.
     assert (1 in readers._datasets[request.name].begun) == ends
+
+
+def test_a_batch_with_rows_of_two_epochs_is_read_again_from_the_first_one() -> None:
+    request = reading(ASSIGNED)
+    before = replace(used(request, 64, epoch=0), elements=1, used=(UsedRows(listed={0: np.arange(64)}),))
+    behind = replace(used(request, 5), used=(UsedRows(listed={0: np.arange(5)}),), aligned=before)
+    assert behind.with_whole_batch() is before
+    within = replace(behind, epoch=0, rows=75)
+    assert within.with_whole_batch() == replace(before, used=within.used, lead=11)

@@ -77,7 +77,8 @@ class InputPosition:
 
     def with_whole_batch(self) -> InputPosition:
         """This position, or the earlier one of the whole batch, without the rows that were used since."""
-        if self.aligned is None or not self.used:
+        if self.aligned is None or not self.used or self.epoch != self.aligned.epoch:
+            # Of a batch with rows of two epochs, the used rows are those of the second one.
             return self.aligned or self
         return replace(self.aligned, used=self.used, filled=self.filled, lead=self.rows - self.aligned.rows)
 
