@@ -14,20 +14,41 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
  * that started before. Otherwise nodes that start together, before DNS knows any, would be clusters
  * of their own, which never join.
  *
- * <p>Ignite tries again after each error. So a node waits until the name is complete.
+ * <p>The first call waits until the name is complete, for a minute at most: Ignite ends the node if
+ * it fails, and tries again after an error of a later one.
  */
-public final class DnsIpFinder extends TcpDiscoveryVmIpFinder {
+public class DnsIpFinder extends TcpDiscoveryVmIpFinder {
+  private static final int PAUSES = 60;
+
+  private volatile boolean hasBegun;
+
   @Override
-  public synchronized Collection<InetSocketAddress> getRegisteredAddresses() {
-    Collection<InetSocketAddress> all = super.getRegisteredAddresses();
-    if (all.stream().noneMatch(address -> isHere(address.getAddress()))) {
-      throw new IgniteSpiException(
-          "No address of this machine is among the addresses of the cluster's nodes: "
-              + all
-              + ". A node joins when DNS has its address, so that it finds the nodes before it."
-              + " If this goes on, correct the name of the service, or its selector.");
+  public Collection<InetSocketAddress> getRegisteredAddresses() {
+    for (int pauses = 0; ; pauses++) {
+      Collection<InetSocketAddress> all = super.getRegisteredAddresses();
+      if (all.stream().anyMatch(address -> isHere(address.getAddress()))) {
+        hasBegun = true;
+        return all;
+      }
+      if (hasBegun || pauses == PAUSES) {
+        throw new IgniteSpiException(
+            "No address of this machine is among the addresses of the cluster's nodes: "
+                + all
+                + ". A node joins when DNS has its address, so that it finds the nodes before it."
+                + " If this goes on, correct the name of the service, or its selector.");
+      }
+      pause();
     }
-    return all;
+  }
+
+  /** Waits a second between two questions to DNS. */
+  void pause() {
+    try {
+      Thread.sleep(1_000);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IgniteSpiException("The start of the node was interrupted", e);
+    }
   }
 
   /** An address that could not be found is null. */

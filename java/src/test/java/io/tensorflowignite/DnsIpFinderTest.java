@@ -14,16 +14,37 @@ public class DnsIpFinderTest {
   /** An address for documents, which no machine has. */
   private static final String OTHER = "192.0.2.7:47500";
 
+  private int pauses;
+  private List<String> later = List.of(OTHER);
+
+  private final DnsIpFinder finder =
+      new DnsIpFinder() {
+        @Override
+        void pause() {
+          pauses++;
+          setAddresses(later);
+        }
+      };
+
   @Test
-  public void aNodeWaitsUntilTheNameHasItsOwnAddress() {
-    DnsIpFinder finder = new DnsIpFinder();
+  public void aNodeThatStartsWaitsUntilTheNameHasItsOwnAddress() {
+    finder.setAddresses(List.of(OTHER));
+    later = List.of("localhost:47500", OTHER);
+    assertTrue(finder.getRegisteredAddresses().contains(new InetSocketAddress("127.0.0.1", 47500)));
+    assertEquals("of others too", 2, finder.getRegisteredAddresses().size());
+    assertEquals(1, pauses);
+
+    finder.setAddresses(List.of(OTHER));
+    assertThrows(IgniteSpiException.class, finder::getRegisteredAddresses);
+    assertEquals("Ignite itself tries again", 1, pauses);
+  }
+
+  @Test
+  public void aNameThatStaysWithoutTheAddressOfTheNodeIsAnError() {
     finder.setAddresses(List.of(OTHER));
     IgniteSpiException refused =
         assertThrows(IgniteSpiException.class, finder::getRegisteredAddresses);
     assertTrue(refused.getMessage(), refused.getMessage().contains("192.0.2.7:47500"));
-
-    finder.setAddresses(List.of("localhost:47500", OTHER));
-    assertTrue(finder.getRegisteredAddresses().contains(new InetSocketAddress("127.0.0.1", 47500)));
-    assertEquals("of others too", 2, finder.getRegisteredAddresses().size());
+    assertEquals(60, pauses);
   }
 }
