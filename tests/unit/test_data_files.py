@@ -192,6 +192,16 @@ def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_
     assert read(str(tmp_path / "h"))[0] == expected
 
 
+def test_a_folder_is_the_same_however_its_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("year=2025", "year=2026", "_temporary", ".hidden"):
+        (tmp_path / f"rows/{folder}").mkdir(parents=True)
+        write(tmp_path / f"rows/{folder}", "a.csv", f"x\n{folder[-1]}\n")
+    monkeypatch.chdir(tmp_path / "rows")
+    folders = (".", "./", "./.", "../rows", f"{tmp_path}//rows/", f"{tmp_path}/./rows", "file://.")
+    for data in (*folders, "year=*/a.csv", "./year=*/*.csv", ["year=2025", "year=2026"]):
+        assert read(data)[0] == {"x": [5, 6], "year": [2025, 2026]}, data
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "tfrecord"])
 def test_folders_are_the_same_columns_of_files_of_every_format(tmp_path: Path, kind: str) -> None:
     names = ("zip=00501/word=x%20y", "zip=-7/word=__HIVE_DEFAULT_PARTITION__", "zip=10001/word=a=b")

@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import posixpath
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -90,6 +91,11 @@ class Source:
             copy = os.path.join(folder, os.path.basename(path))
             self.filesystem.get_file(path, copy)
             yield copy
+
+
+def below(path: str, folder: str) -> str:
+    """The path of a file from a folder that it is in; both may begin with ``./``, or have ``//`` and ``.`` inside."""
+    return posixpath.relpath(path, folder)
 
 
 def shown(paths: Sequence[str]) -> str:
