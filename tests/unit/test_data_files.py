@@ -382,6 +382,16 @@ def test_urls_name_files_folders_and_patterns_of_any_file_system(tmp_path: Path,
         read("nothing://a.csv")
 
 
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_arrays_of_an_archive_have_one_length(tmp_path: Path, scheme: str) -> None:
+    np.savez(tmp_path / "a.npz", a=np.arange(3), b=np.arange(5))
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(errors.InvalidRequestError, match=r"differ in length: {'a': 3, 'b': 5}"):
+        read(f"{scheme}{tmp_path}/a.npz")
+    with pytest.raises(errors.InvalidRequestError, match=r"none.npz' has no array"):
+        read(f"{scheme}{tmp_path}/none.npz")
+
+
 def test_results_of_databases_are_rows(tmp_path: Path) -> None:
     with sqlite3.connect(":memory:") as connection:
         with pytest.raises(errors.InvalidRequestError, match=r"two columns of one name: id, id.*with AS"):
