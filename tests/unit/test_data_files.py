@@ -192,6 +192,36 @@ def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_
     assert read(str(tmp_path / "h"))[0] == expected
 
 
+def test_folders_that_are_links_are_read(tmp_path: Path) -> None:
+    for name in ("rows", "elsewhere"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "a.csv", "x\n1\n")
+    (tmp_path / "rows/b.csv").symlink_to(tmp_path / "rows/a.csv")
+    (tmp_path / "rows/year=2026").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere/again").symlink_to(tmp_path / "rows")
+    (tmp_path / "rows/none.csv").symlink_to(tmp_path / "missing.csv")
+    assert read(str(tmp_path / "rows"))[0] == {"x": [1, 1, 1], "year": [None, None, 2026]}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("decimal128(20, 1)", pa.decimal128(20, 1)),
+        ("decimal128(38,0)", pa.decimal128(38, 0)),
+        ("timestamp[s, UTC]", pa.timestamp("s", "UTC")),
+        ("timestamp[us, tz=Europe/Berlin]", pa.timestamp("us", "Europe/Berlin")),
+        ("string", pa.string()),
+    ],
+)
+def test_types_have_the_names_that_are_printed(tmp_path: Path, name: str, kind: pa.DataType) -> None:
+    text = "2026-01-02T00:00:00Z" if "timestamp" in name else "1234567890123456789"
+    opened = open_input(write(tmp_path, "a.csv", f"x\n{text}\n"), {"x": name})
+    assert next(opened.batches).schema.field("x").type == opened.schema.field("x").type == kind
+    for wrong in ("decimal128(99, 0)", "decimal128(1)", "timestamp[h, UTC]"):
+        with pytest.raises(errors.InvalidRequestError, match="is no type"):
+            open_input(str(tmp_path / "a.csv"), {"x": wrong})
+
+
 def test_a_folder_is_the_same_however_its_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in ("year=2025", "year=2026", "_temporary", ".hidden"):
         (tmp_path / f"rows/{folder}").mkdir(parents=True)
