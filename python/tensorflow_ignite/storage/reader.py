@@ -100,7 +100,7 @@ class Reader:
             return 0
         view = buffer.cast("B")
         count = 0
-        for part, data in self._read(offset, len(view)):
+        for part, data in self._read(self._layout, offset, len(view)):
             view[part.position : part.position + part.bytes] = data
             count += part.bytes
         return count
@@ -115,13 +115,14 @@ class Reader:
         Returns:
             The bytes.
         """
-        parts = self._read(offset, count)
+        layout = self._layout  # another thread may refresh it
+        parts = self._read(layout, offset, count)
         first = next(parts, None)
         if first is None:
             return b""
-        if first[0].bytes == min(count, self.bytes - offset):
+        if first[0].bytes == min(count, layout.bytes - offset):
             return builtins.bytes(first[1])
-        result = bytearray(min(count, self.bytes - offset))
+        result = bytearray(min(count, layout.bytes - offset))
         view = memoryview(result)
         for part, data in chain((first,), parts):
             view[part.position : part.position + part.bytes] = data
@@ -194,13 +195,12 @@ class Reader:
         self._cached[block.extent, block.number] = there
         return True
 
-    def _read(self, offset: int, count: int) -> Iterator[tuple[BlockRange, memoryview]]:
+    def _read(self, layout: Layout, offset: int, count: int) -> Iterator[tuple[BlockRange, memoryview]]:
         """Yields the parts of a range, in order."""
         if self._closed:
             raise ValueError(f"{self._info.path} is closed. A reader reads until close(). Open the file again.")
         if offset < 0:
             raise ValueError(f"offset {offset} is negative. A file begins at 0.")
-        layout = self._layout
         count = max(min(count, layout.bytes - offset), 0)
         if not count:
             return
