@@ -302,6 +302,23 @@ def test_a_read_beside_a_refresh_ends_where_the_file_ended(files: Files, node: F
         assert reader.bytes == 3 * BLOCK + 1
 
 
+def test_a_block_that_grows_during_a_read_is_read_again(files: Files, node: FileServer) -> None:
+    with files.open_writer("/f") as writer:
+        writer.write(b"x" * (6 * BLOCK + 10))
+        writer.publish()
+        with files.open_reader("/f") as reader:
+
+            def grow(extent: str, number: int) -> None:
+                node.on_read = lambda extent, number: None
+                writer.write(b"y" * 10)
+                writer.publish()
+                reader.refresh()
+
+            node.on_read = grow
+            assert reader.read(0, 9 * BLOCK) == b"x" * (6 * BLOCK + 10)
+            assert reader.read(6 * BLOCK, BLOCK) == b"x" * 10 + b"y" * 10
+
+
 def test_a_reader_of_a_replaced_or_removed_file_gets_an_error(files: Files) -> None:
     for change in (lambda: _write(files, "/f", b"new"), lambda: files.remove("/f")):
         _write(files, "/f", bytes(9 * BLOCK))

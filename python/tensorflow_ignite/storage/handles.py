@@ -238,7 +238,7 @@ class TextFile(io.TextIOWrapper):
 
 
 def _is_left_by_an_error() -> bool:
-    """Whether fsspec closes the file of a block ``with fsspec.open(...)`` that raised; the file is not told."""
+    """Whether fsspec closes the file of a block ``with fsspec.open(...)`` that raised: it closes all files alike."""
     closing = sys._getframe(1).f_back
     leaving = None if closing is None else closing.f_back
     return bool(
