@@ -366,6 +366,11 @@ def test_rm_removes_and_prints_what_it_removed(fs, files) -> None:
     assert everything(files) == []
 
 
+def test_rm_removes_what_several_paths_name_once(fs, files) -> None:
+    assert fs("rm", "-r", "ignite:///jobs/**", "ignite:///top", "ignite:///top", "ignite:///jobs/1")[0] == 0
+    assert everything(files) == ["/empty/", "/jobs/"]
+
+
 def test_rm_checks_every_path_before_it_removes_one(fs, files) -> None:
     before = everything(files)
     err = error_of(fs("rm", "ignite:///top", "ignite:///jobs"))

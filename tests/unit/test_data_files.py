@@ -197,6 +197,46 @@ def test_headers_that_end_in_other_lines_are_refused_and_folders_are_columns_of_
     assert read(str(tmp_path / "h"))[0] == expected
 
 
+def test_folders_that_are_links_are_read(tmp_path: Path) -> None:
+    for name in ("rows", "elsewhere"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "a.csv", "x\n1\n")
+    (tmp_path / "rows/b.csv").symlink_to(tmp_path / "rows/a.csv")
+    (tmp_path / "rows/year=2026").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere/again").symlink_to(tmp_path / "rows")
+    (tmp_path / "rows/none.csv").symlink_to(tmp_path / "missing.csv")
+    assert read(str(tmp_path / "rows"))[0] == {"x": [1, 1, 1], "year": [None, None, 2026]}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("decimal128(20, 1)", pa.decimal128(20, 1)),
+        ("decimal128(38,0)", pa.decimal128(38, 0)),
+        ("timestamp[s, UTC]", pa.timestamp("s", "UTC")),
+        ("timestamp[us, tz=Europe/Berlin]", pa.timestamp("us", "Europe/Berlin")),
+        ("string", pa.string()),
+    ],
+)
+def test_types_have_the_names_that_are_printed(tmp_path: Path, name: str, kind: pa.DataType) -> None:
+    text = "2026-01-02T00:00:00Z" if "timestamp" in name else "1234567890123456789"
+    opened = open_input(write(tmp_path, "a.csv", f"x\n{text}\n"), {"x": name})
+    assert next(opened.batches).schema.field("x").type == opened.schema.field("x").type == kind
+    for wrong in ("decimal128(99, 0)", "decimal128(1)", "timestamp[h, UTC]"):
+        with pytest.raises(errors.InvalidRequestError, match="is no type"):
+            open_input(str(tmp_path / "a.csv"), {"x": wrong})
+
+
+def test_a_folder_is_the_same_however_its_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("year=2025", "year=2026", "_temporary", ".hidden"):
+        (tmp_path / f"rows/{folder}").mkdir(parents=True)
+        write(tmp_path / f"rows/{folder}", "a.csv", f"x\n{folder[-1]}\n")
+    monkeypatch.chdir(tmp_path / "rows")
+    folders = (".", "./", "./.", "../rows", f"{tmp_path}//rows/", f"{tmp_path}/./rows", "file://.")
+    for data in (*folders, "year=*/a.csv", "./year=*/*.csv", ["year=2025", "year=2026"]):
+        assert read(data)[0] == {"x": [5, 6], "year": [2025, 2026]}, data
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz", "tfrecord"])
 def test_folders_are_the_same_columns_of_files_of_every_format(tmp_path: Path, kind: str) -> None:
     names = ("zip=00501/word=x%20y", "zip=-7/word=__HIVE_DEFAULT_PARTITION__", "zip=10001/word=a=b")
@@ -391,6 +431,16 @@ def test_urls_name_files_folders_and_patterns_of_any_file_system(tmp_path: Path,
         memory.rm(f"/urls-{kind}", recursive=True)
     with pytest.raises(errors.InvalidRequestError, match=r"'nothing://a.csv' cannot be opened: Protocol not known"):
         read("nothing://a.csv")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_arrays_of_an_archive_have_one_length(tmp_path: Path, scheme: str) -> None:
+    np.savez(tmp_path / "a.npz", a=np.arange(3), b=np.arange(5))
+    np.savez(tmp_path / "none.npz")
+    with pytest.raises(errors.InvalidRequestError, match=r"differ in length: {'a': 3, 'b': 5}"):
+        read(f"{scheme}{tmp_path}/a.npz")
+    with pytest.raises(errors.InvalidRequestError, match=r"none.npz' has no array"):
+        read(f"{scheme}{tmp_path}/none.npz")
 
 
 def test_results_of_databases_are_rows(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import grpc
 import pytest
-from file_server import FileServer, Store
+from file_server import FileServer, Refusal, Store
 
 import tensorflow_ignite.train  # noqa: F401 a test changes its context
 from tensorflow_ignite import errors
@@ -194,6 +194,36 @@ def test_a_file_appears_whole_or_not_at_all(files: Files, node: FileServer) -> N
         writer.write(b"x")
 
 
+def test_a_file_without_the_bytes_of_a_failed_write_is_not_published(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(blocks: int) -> None:
+        raise Refusal("STORAGE_FULL", "no memory is left")
+
+    def interrupted(data: Any) -> None:
+        raise KeyboardInterrupt
+
+    writer, other = files.open_writer("/f"), files.open_writer("/f")
+    writer.write(b"1")
+    with monkeypatch.context() as patch:
+        patch.setattr(node.store, "holders", full)
+        with pytest.raises(errors.StorageFullError):
+            writer.write(bytes(2 * BLOCK))
+    with pytest.raises(TypeError):
+        other.write(memoryview(b"no part of it")[::2])
+    other.write(b"2")
+    with monkeypatch.context() as patch:
+        patch.setattr(other, "_put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            other.write(bytes(2 * BLOCK))
+    for broken, error in ((writer, errors.StorageFullError), (other, ValueError)):
+        for use in (lambda broken=broken: broken.write(b"3"), broken.publish, broken.close):
+            with pytest.raises(error):
+                use()
+    assert not files.exists("/f")
+    assert not node.store.writers
+
+
 def test_publishing_makes_written_bytes_visible_and_the_writer_continues(files: Files) -> None:
     data = random.Random(4).randbytes(3 * BLOCK)
     with files.open_writer("/f") as writer:
@@ -255,6 +285,38 @@ def test_a_reader_can_refresh_to_read_appended_bytes(files: Files) -> None:
             with pytest.raises(errors.FileChangedError):
                 reader.refresh()
             writer.abandon()
+
+
+def test_a_read_beside_a_refresh_ends_where_the_file_ended(files: Files, node: FileServer) -> None:
+    _write(files, "/f", b"x" * 3 * BLOCK)
+    with files.open_reader("/f") as reader:
+
+        def append(extent: str, number: int) -> None:
+            node.on_read = lambda extent, number: None
+            with files.open_writer("/f", "a") as writer:
+                writer.write(b"y")
+            reader.refresh()
+
+        node.on_read = append
+        assert reader.read(0, 9 * BLOCK) == b"x" * 3 * BLOCK
+        assert reader.bytes == 3 * BLOCK + 1
+
+
+def test_a_block_that_grows_during_a_read_is_read_again(files: Files, node: FileServer) -> None:
+    with files.open_writer("/f") as writer:
+        writer.write(b"x" * (6 * BLOCK + 10))
+        writer.publish()
+        with files.open_reader("/f") as reader:
+
+            def grow(extent: str, number: int) -> None:
+                node.on_read = lambda extent, number: None
+                writer.write(b"y" * 10)
+                writer.publish()
+                reader.refresh()
+
+            node.on_read = grow
+            assert reader.read(0, 9 * BLOCK) == b"x" * (6 * BLOCK + 10)
+            assert reader.read(6 * BLOCK, BLOCK) == b"x" * 10 + b"y" * 10
 
 
 def test_a_reader_of_a_replaced_or_removed_file_gets_an_error(files: Files) -> None:
@@ -482,6 +544,28 @@ def test_an_idle_writer_is_kept_alive_and_a_lost_one_is_not(files: Files, node: 
     extent = lost._extent
     del lost
     assert _comes_true(lambda: not files._keep_alive._running), f"the thread goes on for {extent}"
+
+
+def test_files_are_written_without_new_threads_too(
+    files: Files, node: FileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refused(thread: threading.Thread) -> None:
+        if thread.name.startswith("tensorflow-ignite"):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    node.store.writer_timeout = 0.2
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refused)
+        early = files.open_writer("/early")
+        with files.open_writer("/large", block_bytes=2 << 20) as writer:
+            writer.write(bytes(3 << 20))
+    assert files.stat("/large").bytes == 3 << 20
+    with files.open_writer("/later"):
+        assert _comes_true(lambda: node.calls.count("ReserveBlocks") >= 6), "both are kept alive"
+    early.close()
 
 
 def test_a_forked_child_makes_connections_of_its_own(files: Files, node: FileServer) -> None:

@@ -125,6 +125,82 @@ def test_a_with_block_that_raises_leaves_nothing(fs: IgniteFileSystem, node: Fil
     assert not node.store.writers
 
 
+@pytest.mark.parametrize("name", ["half", "half.gz"])
+@pytest.mark.parametrize("mode", ["wb", "w"])
+def test_a_block_of_fsspec_that_raises_keeps_the_file_before(node: FileServer, name: str, mode: str) -> None:
+    url = f"ignite://{node.address}/{name}"
+
+    def write(data: str, error: Exception | None) -> None:
+        with fsspec.open(url, mode, compression="infer") as file:
+            file.write(data if mode == "w" else data.encode())
+            if error is not None:
+                raise error
+
+    with pytest.raises(KeyError):
+        write("lost", KeyError())
+    assert not node.store.blocks
+    try:
+        raise KeyError
+    except KeyError:
+        write("before", None)  # an exception that the block did not raise
+    with pytest.raises(KeyError):
+        write("lost", KeyError())
+    with fsspec.open(url, "rt", compression="infer") as file:
+        assert file.read() == "before"
+    assert not node.store.writers
+
+
+@pytest.mark.parametrize("name", ["a.gz", "a.bz2", "a.xz", "a.zip"])
+def test_a_compressed_file_is_published_when_it_is_closed(fs: IgniteFileSystem, node: FileServer, name: str) -> None:
+    for mode, data in (("wb", b"x\n"), ("w", "y\n")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with fs.open(f"/{name}", mode, compression="infer") as file:
+                file.write(data * 10_000)
+                assert mode == "w" or not fs.exists(f"/{name}")
+        with pytest.raises(KeyError), fs.open(f"/{name}", mode, compression="infer") as file:  # noqa: PT012 as above
+            file.write(data)
+            raise KeyError
+        fs.open(f"/{name}", mode, compression="infer").write(data)  # never closed
+        with fs.open(f"/{name}", mode.replace("w", "r"), compression="infer") as file:
+            assert file.read() == data * 10_000
+    with pytest.raises(ValueError, match="not supported"):
+        fs.open("/b", "wb", compression="unknown")
+    assert not fs.exists("/b")
+    assert not node.store.writers
+
+
+def test_a_forced_flush_publishes(fs: IgniteFileSystem) -> None:
+    with fs.open("/a", "wb") as file:
+        file.write(b"1")
+        file.flush()
+        assert not fs.exists("/a")
+        file.flush(force=True)
+        assert fs.cat_file("/a") == b"1"
+        file.write(b"2")
+    assert fs.cat_file("/a") == b"12"
+    with fs.transaction, fs.open("/b", "wb") as file:
+        file.write(b"1")
+        file.flush(force=True)
+        assert not fs.exists("/b")
+
+
+def test_a_file_is_pickled_with_its_position_and_not_read_after_close(fs: IgniteFileSystem) -> None:
+    fs.pipe_file("/a", bytes(range(100)))
+    file = fs.open("/a")
+    file.seek(50)
+    for _ in range(2):
+        file = pickle.loads(pickle.dumps(file))
+        assert (file.tell(), file.loc, file.read(1)) == (50, 50, b"2")
+        file.seek(50)
+    file.read(1)
+    file.close()
+    file.close()
+    for use in (file.read, lambda: file.seek(0), lambda: file.readinto(bytearray(1)), file.readline):
+        with pytest.raises(ValueError, match="closed"):
+            use()
+
+
 def test_an_unclosed_file_does_not_exist_and_a_warning_says_so(fs: IgniteFileSystem) -> None:
     file = fs.open("/lost", "wb")
     file.write(b"x")
@@ -221,6 +297,13 @@ def test_removing_a_tree_is_one_call(fs: IgniteFileSystem, node: FileServer) -> 
     fs.rmdir("/e")
     with pytest.raises(FileNotFoundError):
         fs.rm("/a")
+
+
+def test_what_is_in_a_directory_that_was_removed_is_removed(fs: IgniteFileSystem) -> None:
+    for files in ("/d/**", ["/d", "/d/e/f"], ["/d/e", "/d", "/d"]):
+        fs.pipe({"/d/e/f": b"", "/d/g": b"", "/de": b""})
+        fs.rm(files, recursive=True)
+        assert fs.find("/", withdirs=True) == ["/", "/de"]
 
 
 def test_existing_files_are_described(fs: IgniteFileSystem) -> None:

@@ -155,6 +155,9 @@ def test_a_pattern_that_cannot_be_read_is_refused(calls: FileSystemCalls) -> Non
     with pytest.raises(errors.InvalidRequestError, match=r"\[z-a\]"):
         calls.matching("ignite:///[z-a]")
     assert patterns.literal("[a").fullmatch("[a")
+    for char, others in (("d", "5"), ("w", "a"), ("s", " "), ("-", "+"), ("]", "["), ("^", "a"), ("\\", "a")):
+        part = patterns.literal(rf"[x\{char}]")
+        assert [part.fullmatch(text) is not None for text in (char, others)] == [True, False], char
 
 
 def test_a_file_that_grows_is_read_on(calls: FileSystemCalls, files: Files) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tensorflow_ignite.storage.blocks import address_of
@@ -13,7 +13,7 @@ from tensorflow_ignite.v1 import storage_pb2
 
 @dataclass(frozen=True)
 class Block:
-    """One block of a file.
+    """One block of a file, as long as its file has it: the last one grows when the file is appended to.
 
     Attributes:
         extent: Id of its extent.
@@ -27,7 +27,7 @@ class Block:
     number: int
     start: int
     bytes: int
-    owner: str | None
+    owner: str | None = field(compare=False)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 from typing import Any
 
+from fsspec.compression import compr
+from fsspec.core import get_compression
 from fsspec.spec import AbstractFileSystem
 from fsspec.utils import stringify_path
 
@@ -20,7 +22,7 @@ from tensorflow_ignite.net.addresses import parse_addresses
 from tensorflow_ignite.net.credentials import from_argument, store, stored
 from tensorflow_ignite.storage import paths
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.handles import ReadFile, TextFile, WriteFile
+from tensorflow_ignite.storage.handles import CompressedFile, ReadFile, TextFile, WriteFile
 from tensorflow_ignite.storage.info import FileInfo
 from tensorflow_ignite.storage.reader import copy_bytes
 
@@ -162,9 +164,12 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # typ
         if maxdepth is not None:
             super().rm(path, recursive=recursive, maxdepth=maxdepth)
             return
+        removed: set[str] = set()
         for one in [path] if isinstance(path, (str, os.PathLike)) else path:
             for found in self._expand(one):
-                self.files.remove(found, recursive=recursive)
+                if not (recursive and paths.is_in(found, removed)):
+                    self.files.remove(found, recursive=recursive)
+                    removed.add(found)
 
     def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
         """Renames a file, or a directory with everything in it, in one step; an existing directory is moved into."""
@@ -249,14 +254,18 @@ class IgniteFileSystem(AbstractFileSystem, metaclass=_CredentialsByName):  # typ
         """Opens a file, for bytes or text: ``r``, ``w``, ``x`` or ``a``; see fsspec."""
         text = "b" not in mode
         as_text = {name: options.pop(name) for name in _TEXT_OPTIONS if text and name in options}
+        kind = get_compression(path, compression)
+        is_compressed = kind is not None and "r" not in mode
         binary = super().open(
             path,
             mode.replace("t", "") + "b" if text else mode,
             block_size=block_size,
             cache_options=cache_options,
-            compression=compression,
+            compression=None if is_compressed else kind,
             **options,
         )
+        if is_compressed:
+            binary = CompressedFile(compr[kind](binary, mode=mode[0]), binary)
         return TextFile(binary, **as_text) if text else binary
 
     def _open(

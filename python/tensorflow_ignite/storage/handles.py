@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from fsspec.core import OpenFile
 from fsspec.spec import AbstractBufferedFile
 
 from tensorflow_ignite.storage.reader import Reader
@@ -33,7 +35,9 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
     ) -> None:
         """Wraps a reader, and closes it in `close`."""
         self._reader = reader
-        self._buffered = io.BufferedReader(_RawReader(reader), _BUFFER_BYTES) if cache_type is None else None
+        # The file of an unpickled one, which has the cache "none".
+        is_plain = cache_type in (None, "none")
+        self._buffered = io.BufferedReader(_RawReader(reader), _BUFFER_BYTES) if is_plain else None
         super().__init__(
             fs,
             path,
@@ -43,6 +47,15 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
             cache_options=cache_options,
             size=reader.bytes,
         )
+
+    @property
+    def loc(self) -> int:
+        """The position, which fsspec reads and sets, for example to pickle a file."""
+        return self._loc if self._buffered is None else self._buffered.tell()
+
+    @loc.setter
+    def loc(self, position: int) -> None:
+        self._loc = position
 
     def read(self, length: int | None = -1) -> bytes:
         """Reads `length` bytes, or to the end if it is None or negative."""
@@ -79,13 +92,11 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
             return super().seek(loc, whence)  # type: ignore[no-any-return]
         return self._buffered.seek(loc, whence)
 
-    def tell(self) -> int:
-        """The position."""
-        return int(super().tell()) if self._buffered is None else self._buffered.tell()
-
     def close(self) -> None:
         """Closes the reader; may be repeated."""
         self.closed = True
+        if self._buffered is not None:
+            self._buffered.close()
         self._reader.close()
 
     def _fetch_range(self, start: int, end: int) -> bytes:
@@ -119,7 +130,9 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
         return self._writer.position
 
     def flush(self, force: bool = False) -> None:
-        """Does nothing: a file becomes visible as a whole when it is closed."""
+        """With `force` makes all bytes written so far visible, unless the file is part of a transaction."""
+        if force and self.autocommit:
+            self._writer.publish()
 
     def fail(self) -> None:
         """Makes `close` abandon the file."""
@@ -130,7 +143,7 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
         if self.closed:
             return
         self.closed = True
-        if self._failed:
+        if self._failed or _is_left_by_an_error():
             self._writer.abandon()
         elif self.autocommit:
             self._writer.close()
@@ -164,6 +177,43 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
             )
 
 
+class CompressedFile(io.BufferedWriter):
+    """A file open for compressed bytes; it is published, or abandoned, as a `WriteFile` is."""
+
+    def __init__(self, compressor: Any, file: WriteFile) -> None:
+        """Wraps the compressor, which does not close its file."""
+        super().__init__(compressor)
+        self._file = file
+
+    def fail(self) -> None:
+        """Makes `close` abandon the file."""
+        self._file.fail()
+
+    def close(self) -> None:
+        """Writes the end of the compressed bytes, and closes the file; may be repeated."""
+        try:
+            super().close()
+        except BaseException:
+            self.fail()
+            raise
+        finally:
+            self._file.close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Closes the file, or abandons it if the block raised."""
+        if kind is not None:
+            self.fail()
+        self.close()
+
+    def __del__(self) -> None:
+        """Abandons a file that was not closed."""
+        if not self.closed:
+            self.fail()
+            self.close()
+
+
 class TextFile(io.TextIOWrapper):
     """A file open for text; if its ``with`` block raises, nothing is published."""
 
@@ -183,8 +233,21 @@ class TextFile(io.TextIOWrapper):
 
     def _fail(self) -> None:
         buffer: Any = self.buffer
-        if isinstance(buffer, WriteFile):
+        if isinstance(buffer, (WriteFile, CompressedFile)):
             buffer.fail()
+
+
+def _is_left_by_an_error() -> bool:
+    """Whether fsspec closes the file of a block ``with fsspec.open(...)`` that raised: it closes all files alike."""
+    closing = sys._getframe(1).f_back
+    leaving = None if closing is None else closing.f_back
+    return bool(
+        closing is not None
+        and leaving is not None
+        and closing.f_code is OpenFile.close.__code__
+        and leaving.f_code is OpenFile.__exit__.__code__
+        and any(leaving.f_locals.get("args", ()))
+    )
 
 
 class _RawReader(io.RawIOBase):

@@ -41,7 +41,12 @@ class WriterKeepAlive:
                 self._changed.notify()
                 return
             self._running = True
-        threading.Thread(target=self._run, name="tensorflow-ignite writers", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="tensorflow-ignite writers", daemon=True).start()
+        except RuntimeError:
+            # Without a thread, as at the end of Python, a writer lives for its timeout. The next one tries again.
+            with self._changed:
+                self._running = False
 
     def remove(self, writer: _KeepAliveWriter) -> None:
         """Stops the calls of a writer."""

@@ -194,12 +194,12 @@ class BlockMemory:
             rounded = -(-size // _ROUNDING) * _ROUNDING
             try:
                 made = _SharedMemory(rounded if memory is None else max(rounded, memory.range_bytes))
-            except SharingUnavailableError:
-                # The platform has no memfd, or the machine is out of memory.
+                self._schedule_release(made, IDLE_SECONDS)
+            except (SharingUnavailableError, RuntimeError):
+                # The platform has no memfd, the machine is out of memory, or, as at the end of Python, out of threads.
                 self._unavailable = True
                 return None
             self._memory = made
-            self._schedule_release(made, IDLE_SECONDS)
         if memory is not None:
             self._unshare(memory)
         return made

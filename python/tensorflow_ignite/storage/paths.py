@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from tensorflow_ignite.errors import InvalidRequestError
@@ -106,6 +107,13 @@ def join(directory: str, name: str) -> str:
 def parent(path: str) -> str:
     """Returns the directory of a normalized path; for the root, the root."""
     return path.rpartition("/")[0] or "/"
+
+
+def is_in(path: str, others: Collection[str]) -> bool:
+    """Whether a normalized path is one of others, or below one of them."""
+    while path not in others and path != "/":
+        path = parent(path)
+    return path in others
 
 
 def format_url(addresses: tuple[str, ...] | None, path: str) -> str:

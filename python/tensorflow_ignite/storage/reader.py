@@ -58,7 +58,7 @@ class Reader:
         self._workers = workers
         self._locate = locate
         self._lock = threading.Lock()
-        self._cached: OrderedDict[tuple[str, int], Future[memoryview]] = OrderedDict()
+        self._cached: OrderedDict[Block, Future[memoryview]] = OrderedDict()
         self._next = 0
         self._prefetch = 0
         self._closed = False
@@ -100,7 +100,7 @@ class Reader:
             return 0
         view = buffer.cast("B")
         count = 0
-        for part, data in self._read(offset, len(view)):
+        for part, data in self._read(self._layout, offset, len(view)):
             view[part.position : part.position + part.bytes] = data
             count += part.bytes
         return count
@@ -115,13 +115,14 @@ class Reader:
         Returns:
             The bytes.
         """
-        parts = self._read(offset, count)
+        layout = self._layout  # another thread may refresh it
+        parts = self._read(layout, offset, count)
         first = next(parts, None)
         if first is None:
             return b""
-        if first[0].bytes == min(count, self.bytes - offset):
+        if first[0].bytes == min(count, layout.bytes - offset):
             return builtins.bytes(first[1])
-        result = bytearray(min(count, self.bytes - offset))
+        result = bytearray(min(count, layout.bytes - offset))
         view = memoryview(result)
         for part, data in chain((first,), parts):
             view[part.position : part.position + part.bytes] = data
@@ -149,9 +150,6 @@ class Reader:
         if not layout.continues(self._layout):
             raise self._changed("was replaced")
         with self._lock:
-            end = self._layout.block_at(self._layout.bytes - 1)
-            if end is not None:  # the last block may have grown
-                self._cached.pop((end.extent, end.number), None)
             self._info = FileInfo.from_proto(response.file)
             self._layout = layout
         return self._info
@@ -191,16 +189,15 @@ class Reader:
         except errors.StorageError as error:
             # A lost or corrupt block is an error of read(), not of open.
             return not isinstance(self._changed_or(error), errors.FileChangedError)
-        self._cached[block.extent, block.number] = there
+        self._cached[block] = there
         return True
 
-    def _read(self, offset: int, count: int) -> Iterator[tuple[BlockRange, memoryview]]:
+    def _read(self, layout: Layout, offset: int, count: int) -> Iterator[tuple[BlockRange, memoryview]]:
         """Yields the parts of a range, in order."""
         if self._closed:
             raise ValueError(f"{self._info.path} is closed. A reader reads until close(). Open the file again.")
         if offset < 0:
             raise ValueError(f"offset {offset} is negative. A file begins at 0.")
-        layout = self._layout
         count = max(min(count, layout.bytes - offset), 0)
         if not count:
             return
@@ -244,23 +241,22 @@ class Reader:
     def _part(self, part: BlockRange) -> memoryview:
         """Returns this part of a block, from the cache or from its node."""
         with self._lock:
-            cached = self._cached.get((part.block.extent, part.block.number))
+            cached = self._cached.get(part.block)
         if cached is not None and cached.done() and not cached.cancelled() and cached.exception() is None:
             return cached.result()[part.offset : part.offset + part.bytes]
         return self._fetch(part.block, part.offset, part.bytes)
 
     def _whole(self, block: Block) -> Future[memoryview]:
-        key = block.extent, block.number
         with self._lock:
-            cached = self._cached.get(key)
+            cached = self._cached.get(block)
             if cached is not None and not (cached.done() and (cached.cancelled() or cached.exception() is not None)):
-                self._cached.move_to_end(key)
+                self._cached.move_to_end(block)
                 return cached
             while len(self._cached) >= _MAX_CACHED:
                 self._cached.popitem(last=False)
             future = self._workers.submit(partial(self._fetch, block, 0, block.bytes))
             if not self._closed:
-                self._cached[key] = future
+                self._cached[block] = future
             return future
 
     def _prefetch_blocks(self, layout: Layout, part: BlockRange, in_flight: int) -> None:
@@ -279,7 +275,7 @@ class Reader:
 
     def _evict(self, block: Block) -> None:
         with self._lock:
-            self._cached.pop((block.extent, block.number), None)
+            self._cached.pop(block, None)
 
     def _fetch(self, block: Block, offset: int, count: int) -> memoryview:
         # A block of a file that is appended to may be longer than the part that this reader knows.

@@ -111,20 +111,11 @@ class Writer:
             if not view.nbytes:
                 return
             view = view.cast("B")
-            while len(view):
-                if not self._current_block and len(view) >= self._block_bytes:
-                    self._put(view[: self._block_bytes])
-                    view = view[self._block_bytes :]
-                    self._number += 1
-                    continue
-                room = self._block_bytes - len(self._current_block)
-                self._current_block += view[:room]
-                view = view[room:]
-                if len(self._current_block) == self._block_bytes:
-                    self._put(self._current_block)
-                    self._current_block = bytearray()
-                    self._number += 1
-                    self._stored = 0
+            try:
+                self._write(view)
+            except BaseException as error:
+                self._fail(error)
+                raise
 
     def publish(self) -> FileInfo:
         """Makes all bytes written so far visible in one step; more may be written afterwards.
@@ -216,6 +207,22 @@ class Writer:
         if self._failure is not None:
             raise self._failure
 
+    def _write(self, view: memoryview) -> None:
+        while len(view):
+            if not self._current_block and len(view) >= self._block_bytes:
+                self._put(view[: self._block_bytes])
+                view = view[self._block_bytes :]
+                self._number += 1
+                continue
+            room = self._block_bytes - len(self._current_block)
+            self._current_block += view[:room]
+            view = view[room:]
+            if len(self._current_block) == self._block_bytes:
+                self._put(self._current_block)
+                self._current_block = bytearray()
+                self._number += 1
+                self._stored = 0
+
     def _put(self, data: ReadableBuffer) -> None:
         """Starts the transfer of the present block."""
         while len(self._in_flight) >= _MAX_IN_FLIGHT:
@@ -231,8 +238,17 @@ class Writer:
         try:
             self._in_flight.popleft().result()
         except BaseException as error:
-            self._failure = self._failure or error
+            self._fail(error)
             raise
+
+    def _fail(self, error: BaseException) -> None:
+        """Bytes are missing: the file must not be published without them."""
+        if not isinstance(error, Exception):
+            error = ValueError(
+                f"a write of {self._path} was interrupted by {type(error).__name__}. A file without some of its bytes "
+                "is not published. Write it again."
+            )
+        self._failure = self._failure or error
 
     def _reserve(self, blocks: int) -> None:
         request = storage_pb2.ReserveBlocksRequest(extent_id=self._extent, blocks=blocks)

@@ -85,6 +85,7 @@ def rm(
     """
     from tensorflow_ignite.cli.fs.arguments import Locations
     from tensorflow_ignite.errors import StoredFileNotFoundError, StoredIsADirectoryError
+    from tensorflow_ignite.storage.paths import is_in
 
     locations = Locations(context, address)
     chosen = []
@@ -102,7 +103,12 @@ def rm(
             if not force:
                 raise
     removed = []
+    gone: dict[object, set[str]] = {}
     for path, info in chosen:
+        before = gone.setdefault(path.filesystem_id, set())
+        if is_in(path.path, before):
+            continue
+        before.add(path.path)
         files, folders, total, within = 1, 0, info.bytes, ""
         if info.kind == "directory":
             usage = path.files.usage(path.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from tensorflow_ignite.data.loading.uuids import UUID, is_uuid, text_of
 # Levels of nested types; a node refuses more.
 MAX_DEPTH = 64
 _SHOWN_CHARACTERS = 80
+_DECIMAL = re.compile(r"decimal128\((\d+), ?(-?\d+)\)")
+_TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns), ?(?:tz=)?(\S+)\]")
 
 
 class Casting:
@@ -183,11 +186,20 @@ def _type(name: str, kind: Any) -> pa.DataType:
         # After numpy's names: "float" has 64 bits there, as in Python, and 32 in Arrow.
         if isinstance(kind, str):
             with contextlib.suppress(ValueError):
-                return pa.type_for_alias(kind)
+                return _of_name(kind)
         raise errors.InvalidRequestError(
-            f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), of "
-            f"numpy, such as numpy.float32, or the name of one: float32, string, date32, timestamp[ms]"
+            f"schema={{{name!r}: {kind!r}}} is no type. Give a type of pyarrow, such as pyarrow.float32(), of numpy, "
+            "such as numpy.float32, or the name of one: float32, string, date32, timestamp[ms], decimal128(10, 2)"
         ) from error
+
+
+def _of_name(name: str) -> pa.DataType:
+    """The type that Arrow prints so; Arrow itself reads no name of a type with several parts."""
+    if found := _DECIMAL.fullmatch(name):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    if found := _TIMESTAMP.fullmatch(name):
+        return pa.timestamp(found[1], found[2])
+    return pa.type_for_alias(name)
 
 
 def _require_depth(field: pa.Field) -> None:

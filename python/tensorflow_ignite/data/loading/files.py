@@ -18,7 +18,7 @@ from tensorflow_ignite.data.loading import csv_files, json_files, lossless
 from tensorflow_ignite.data.loading.casting import Casting, plain
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
 from tensorflow_ignite.data.loading.folders import FolderColumns, lost
-from tensorflow_ignite.data.loading.source import Source, shown
+from tensorflow_ignite.data.loading.source import Source, below, shown
 from tensorflow_ignite.data.loading.uuids import is_uuid
 
 _log = logging.getLogger(__name__)
@@ -139,7 +139,7 @@ def find(names: Sequence[str | os.PathLike[str]]) -> Files:
 
 def _is_aside(path: str, folder: str) -> bool:
     """Whether it is hidden, or in a folder of unfinished work, such as _temporary or .ipynb_checkpoints."""
-    return any(part.startswith((".", "_")) for part in path[len(folder) :].split("/") if part)
+    return any(part.startswith((".", "_")) for part in below(path, folder).split("/"))
 
 
 def _base_of_folders(paths: Sequence[str]) -> str | None:

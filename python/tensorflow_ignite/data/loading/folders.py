@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyarrow import dataset as arrow
 
 from tensorflow_ignite.data.loading.casting import Casting
+from tensorflow_ignite.data.loading.source import below
 
 _INTEGER = re.compile(r"-?\d{1,18}")
 
@@ -74,8 +75,8 @@ def lost(name: str, text: str, number: float) -> str:
 def _values(path: str, base: str | None) -> dict[str, str | None]:
     if base is None:
         return {}
-    below = path[len(base) :]
-    names = dict.fromkeys(part.partition("=")[0] for part in below.split("/")[:-1] if "=" in part)
+    found = below(path, base)
+    names = dict.fromkeys(part.partition("=")[0] for part in found.split("/")[:-1] if "=" in part)
     fields = pa.schema([(name, pa.string()) for name in names])
-    values = arrow.get_partition_keys(arrow.partitioning(fields, flavor="hive").parse(below))
+    values = arrow.get_partition_keys(arrow.partitioning(fields, flavor="hive").parse(found))
     return {name: values.get(name) for name in names}

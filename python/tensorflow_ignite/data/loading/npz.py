@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO, Any
@@ -39,13 +39,18 @@ def rows(path: str) -> int:
         InvalidRequestError: If the archive cannot be read, or its arrays differ in their number of rows.
     """
     with _archive(path) as archive:
-        members = [_header(path, archive, name)[0] for name in archive.namelist()]
+        return _length(path, [_header(path, archive, name)[0] for name in archive.namelist()])
+
+
+def _length(path: str, members: Sequence[_Member]) -> int:
     lengths = {member.name: member.shape[0] for member in members}
-    if len(set(lengths.values())) != 1:
+    if not lengths:
+        raise errors.InvalidRequestError(f"{path!r} has no array. Each array is a column. Write the file again")
+    if len(set(lengths.values())) > 1:
         raise errors.InvalidRequestError(
             f"the arrays of {path!r} differ in length: {lengths}. Each column needs one entry for each row"
         )
-    return next(iter(lengths.values()))
+    return members[0].shape[0]
 
 
 def batches(path: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
@@ -57,7 +62,7 @@ def batches(path: str, batch_bytes: int) -> Iterator[pa.RecordBatch]:
             opened.callback(stream.close)
             # An array in Fortran order is read whole.
             members.append((member, stream if member.in_order else _whole(member, stream)))
-        length = members[0][0].shape[0]
+        length = _length(path, [member for member, _ in members])
         step = max(1, batch_bytes // max(1, sum(member.row_bytes for member, _ in members)))
         for first in range(0, max(length, 1), step):
             count = min(step, length - first)

@@ -6,6 +6,7 @@ import glob
 import gzip
 import io
 import os
+import posixpath
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -67,9 +68,9 @@ class Source:
         return os.path.isdir(path) if self.filesystem is None else bool(self.filesystem.isdir(path))
 
     def files_below(self, folder: str) -> list[str]:
-        """All files below a folder, sorted."""
+        """All files below a folder, sorted; links of this machine are followed."""
         if self.filesystem is None:
-            return [path.as_posix() for path in sorted(Path(folder).rglob("*")) if path.is_file()]
+            return sorted(map(system.slashed, _files_below(folder, ())), key=lambda path: path.split("/"))
         return sorted(self.filesystem.find(folder))
 
     def matching(self, pattern: str) -> list[str]:
@@ -90,6 +91,22 @@ class Source:
             copy = os.path.join(folder, os.path.basename(path))
             self.filesystem.get_file(path, copy)
             yield copy
+
+
+def _files_below(folder: str, above: tuple[str, ...]) -> Iterator[str]:
+    here = os.path.realpath(folder)
+    if here in above:  # a link to a folder that it is in
+        return
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            yield from _files_below(entry.path, (*above, here))
+        elif entry.is_file():
+            yield entry.path
+
+
+def below(path: str, folder: str) -> str:
+    """The path of a file from a folder that it is in; both may begin with ``./``, or have ``//`` and ``.`` inside."""
+    return posixpath.relpath(path, folder)
 
 
 def shown(paths: Sequence[str]) -> str:

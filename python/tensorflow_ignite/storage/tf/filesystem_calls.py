@@ -284,9 +284,12 @@ class _EventWriter(_OpenWriter):
             error, self._error = self._error, None
             if error is None and self._is_published:
                 if self._timer is None:
-                    self._timer = threading.Timer(max(0.0, self._next - time.monotonic()), self._publish_now)
-                    self._timer.name, self._timer.daemon = "tensorflow-ignite events", True
-                    self._timer.start()
+                    timer = threading.Timer(max(0.0, self._next - time.monotonic()), self._publish_now)
+                    timer.name, timer.daemon = "tensorflow-ignite events", True
+                    # Without a thread, as at the end of Python, the bytes are published when the file is closed.
+                    with contextlib.suppress(RuntimeError):
+                        timer.start()
+                        self._timer = timer
                 return
         if error is not None:
             raise error

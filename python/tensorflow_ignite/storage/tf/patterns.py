@@ -79,7 +79,7 @@ def _end_of_set(part: str, begin: int) -> int:
 def _set(inner: str) -> str:
     negated = inner[:1] in ("^", "!")
     chars = inner[1:] if negated else inner
-    escaped = re.sub(r"\\(.)", lambda found: "\\" + found[1], chars, flags=re.DOTALL)
+    escaped = re.sub(r"\\(.)", lambda found: re.escape(found[1]), chars, flags=re.DOTALL)
     # Characters that are special in sets of Python's regular expressions, but not in these patterns.
     escaped = re.sub(r"(?<!\\)[\[\]&~|^]", lambda found: "\\" + found[0], escaped)
     return f"[{'^' if negated else ''}{escaped}]"

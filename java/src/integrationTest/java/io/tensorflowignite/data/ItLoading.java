@@ -136,6 +136,58 @@ public class ItLoading extends DataTest {
     }
   }
 
+  @Test
+  public void appendedStructsHaveTheFieldsOfTheCache() throws Exception {
+    load(into("places"), places("lat", "lon"), 1);
+    LoadCommand.Builder append =
+        into("places").setExisting(ExistingCache.EXISTING_CACHE_APPEND).setFirstKey(1);
+
+    assertInvalid(
+        ERROR_CODE_ROW_MISMATCH,
+        "columns [place: Struct of x: Int(64, true) of y: Int(64, true)] do not fit cache places,"
+            + " which has keys Long and columns [place: Struct of lat: Int(64, true) of lon:",
+        () -> load(append, places("x", "y"), 1));
+    assertEquals(1, load(append, places("lon", "lat"), 1));
+  }
+
+  private static Schema places(String... fields) {
+    List<Field> numbers =
+        Arrays.stream(fields)
+            .map(name -> Field.nullable(name, new ArrowType.Int(64, true)))
+            .collect(Collectors.toList());
+    return new Schema(
+        List.of(new Field("place", FieldType.nullable(ArrowType.Struct.INSTANCE), numbers)));
+  }
+
+  @Test
+  public void ofAppendedRowsWithOneKeyTheLastStays() throws Exception {
+    int keys = 500;
+    int rows = 8 * keys;
+    Schema schema =
+        new Schema(
+            List.of(
+                Field.nullable("name", ArrowType.Utf8.INSTANCE),
+                Field.nullable("n", new ArrowType.Int(64, true))));
+    LoadCommand.Builder command = into("latest").setKeyColumn("name");
+    put(command, schema, 1, (root, batch) -> number(root, 0, keys, keys));
+    command.setExisting(ExistingCache.EXISTING_CACHE_APPEND);
+    put(command, schema, 2, (root, batch) -> number(root, batch * rows, rows, keys));
+
+    assertEquals(
+        "[[" + keys + ", " + (2 * rows - keys) + "]]",
+        query("latest", "SELECT COUNT(*), MIN(N) FROM Latest"));
+  }
+
+  private static void number(VectorSchemaRoot root, int first, int rows, int keys) {
+    root.getFieldVectors().forEach(FieldVector::allocateNew);
+    for (int row = 0; row < rows; row++) {
+      byte[] name = ("name " + row % keys).getBytes(StandardCharsets.UTF_8);
+      ((VarCharVector) root.getVector("name")).setSafe(row, name);
+      ((BigIntVector) root.getVector("n")).setSafe(row, first + row);
+    }
+    root.setRowCount(rows);
+  }
+
   /** Two appends that have counted the same keys, one after the other and at the same time. */
   @Test
   @Category(Full.class)

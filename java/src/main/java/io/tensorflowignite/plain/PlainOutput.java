@@ -164,13 +164,28 @@ final class PlainOutput {
     return size;
   }
 
+  /** The bytes of a character of UTF-8 that has begun at the end of the data, and does not end. */
+  private static int begun(ByteString data) {
+    for (int back = 1; back <= Math.min(3, data.size()); back++) {
+      int lead = data.byteAt(data.size() - back) & 0xFF;
+      if ((lead & 0xC0) != 0x80) {
+        int whole = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+        return whole > back ? back : 0;
+      }
+    }
+    return 0;
+  }
+
   Map<String, Object> answer() {
     boolean isRead = hasAttempt() && !isFull;
     boolean hasNext = isRead && attempt < newest;
+    // The process may write the rest of a character later.
+    int begun = isOver || isFull || hasNext ? 0 : (int) Math.min(begun(text), seen);
     Map<String, Object> answer = new LinkedHashMap<>();
-    answer.put("text", text.toStringUtf8());
+    answer.put("text", text.substring(0, text.size() - begun).toStringUtf8());
     answer.put(
-        "position", hasNext ? attempt + 1 + ".0.0" : attempt + "." + incarnation + "." + seen);
+        "position",
+        hasNext ? attempt + 1 + ".0.0" : attempt + "." + incarnation + "." + (seen - begun));
     answer.put("droppedBytes", dropped);
     answer.put("complete", isOver && !isFull && !hasNext);
     return answer;

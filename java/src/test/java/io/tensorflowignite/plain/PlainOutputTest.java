@@ -75,6 +75,28 @@ public class PlainOutputTest {
   }
 
   @Test
+  public void aCharacterOfWhichThereIsABeginComesWhole() {
+    ByteString written = ByteString.copyFromUtf8("aä€😀");
+    Job running = Job.newBuilder().addAttempts(Attempt.newBuilder().setNumber(1)).build();
+    for (int first = 0; first <= written.size(); first++) {
+      String begin = "";
+      String text = "";
+      for (int size : new int[] {first, written.size()}) {
+        PlainOutput output = new PlainOutput(running, "worker:0", begin, 99);
+        output.add(StreamLogsResponse.newBuilder().setData(written.substring(0, size)).build());
+        text += output.answer().get("text");
+        begin = (String) output.answer().get("position");
+      }
+      assertEquals("aä€😀", text);
+      assertEquals("1.0.10", begin);
+    }
+    PlainOutput cut = new PlainOutput(OVER, "worker:0", "2.0.0", 99);
+    cut.add(StreamLogsResponse.newBuilder().setData(written.substring(0, 2)).build());
+    assertEquals("a\uFFFD", cut.answer().get("text"));
+    assertEquals(true, cut.answer().get("complete"));
+  }
+
+  @Test
   public void rolesOfAJobAreNumberedTogether() {
     Job.Builder job = OVER.toBuilder();
     job.getSpecBuilder().getStrategyBuilder().putRoles("actor", 2).putRoles("learner", 1);

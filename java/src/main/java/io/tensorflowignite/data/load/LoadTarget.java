@@ -30,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.arrow.vector.types.pojo.ArrowType;
 import org.apache.arrow.vector.types.pojo.Field;
 import org.apache.arrow.vector.types.pojo.Schema;
@@ -338,10 +339,19 @@ final class LoadTarget {
     return field.getName() + ": " + (schema.stored() ? arrow(field) : type.binaryName);
   }
 
+  /**
+   * The fields of a struct have names and any order; the names inside lists and maps say nothing.
+   */
   private static String arrow(Field field) {
-    StringBuilder text = new StringBuilder(field.getType().toString());
-    field.getChildren().forEach(child -> text.append(" of ").append(arrow(child)));
-    return text.toString();
+    boolean isStruct = field.getType() instanceof ArrowType.Struct;
+    List<Field> children =
+        field.getType() instanceof ArrowType.Map
+            ? field.getChildren().get(0).getChildren()
+            : field.getChildren();
+    Stream<String> inner =
+        children.stream()
+            .map(child -> " of " + (isStruct ? child.getName() + ": " : "") + arrow(child));
+    return field.getType() + (isStruct ? inner.sorted() : inner).collect(Collectors.joining());
   }
 
   private static QueryEntity entity(

@@ -11,7 +11,10 @@ import io.tensorflowignite.data.column.MismatchException;
 import io.tensorflowignite.region.CacheSpread;
 import io.tensorflowignite.region.Reservation;
 import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -27,6 +30,7 @@ import java.util.stream.Collectors;
 import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.binary.BinaryObject;
 import org.apache.ignite.cache.CacheAtomicityMode;
 import org.apache.ignite.configuration.CacheConfiguration;
 
@@ -89,11 +93,12 @@ final class RowWriter {
     int parts = Math.min(threads, count);
     List<Future<?>> started = new ArrayList<>();
     RuntimeException error = null;
+    BitSet replaced = replaced(batch);
     try {
       for (int part = 0; part < parts; part++) {
         int from = (int) ((long) count * part / parts);
         int to = (int) ((long) count * (part + 1) / parts);
-        started.add(executor.submit(() -> add(batch, from, to)));
+        started.add(executor.submit(() -> add(batch, from, to, replaced)));
       }
     } finally {
       // Also when the JVM cannot start a thread: the other threads read from the batch.
@@ -135,13 +140,41 @@ final class RowWriter {
     return first == null || error instanceof TensorFlowIgniteException ? error : notWritten(first);
   }
 
-  private void add(VectorSchemaRoot batch, int from, int to) {
+  /**
+   * The rows of a batch whose key a later row of the batch has, too: the later one is to stay, and
+   * threads write the rows in any order. A new cache gets no key twice.
+   */
+  private BitSet replaced(VectorSchemaRoot batch) {
+    BitSet replaced = new BitSet();
+    if (target.isNew || plan.key.isCounted()) {
+      return replaced;
+    }
+    RowObjects objects = new RowObjects(ignite.binary(), plan, target, batch);
+    Map<Object, Integer> latest = new HashMap<>();
+    try {
+      for (int row = 0; row < batch.getRowCount(); row++) {
+        Integer earlier = latest.put(objects.key(row, row), row);
+        if (earlier != null) {
+          replaced.set(earlier);
+        }
+      }
+    } catch (MismatchException mismatch) {
+      // The thread that gets the row reports it.
+      return replaced;
+    }
+    return replaced;
+  }
+
+  private void add(VectorSchemaRoot batch, int from, int to, BitSet replaced) {
     RowObjects objects = new RowObjects(ignite.binary(), plan, target, batch);
     RowChunk chunk = new RowChunk();
     for (int row = from; row < to; row++) {
       try {
         Object key = objects.key(row, rows + row);
-        chunk.add(key, objects.value(row), spread.partition(key));
+        BinaryObject value = objects.value(row);
+        if (!replaced.get(row)) {
+          chunk.add(key, value, spread.partition(key));
+        }
       } catch (MismatchException mismatch) {
         throw TensorFlowIgniteException.of(
             ERROR_CODE_ROW_MISMATCH,
@@ -153,7 +186,7 @@ final class RowWriter {
             mismatch.path,
             mismatch.getMessage());
       }
-      if (chunk.isFull() || row == to - 1) {
+      if (chunk.isFull() || (row == to - 1 && chunk.rows() > 0)) {
         send(chunk);
         chunk = new RowChunk();
       }
