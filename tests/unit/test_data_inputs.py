@@ -27,8 +27,8 @@ from tensorflow_ignite.data.loading.load import load
 COLUMNS = {"id": list(range(5)), "name": list("abcde")}
 
 
-def read(data: Any, schema: Any = None) -> pa.Table:
-    opened = open_input(data, schema)
+def read(data: Any, schema: Any = None, batched: bool | None = None) -> pa.Table:
+    opened = open_input(data, schema, batched=batched)
     table = pa.Table.from_batches(opened.batches, schema=opened.schema)
     assert opened.rows in (None, table.num_rows)
     return table
@@ -246,6 +246,24 @@ def test_rows_of_a_ragged_tensor_are_rows_of_lists() -> None:
     rows = tf.data.Dataset.from_tensor_slices({"r": tf.ragged.constant([[1], [2, 3], []])})
     for dataset in (rows, rows.batch(2)):
         assert read(dataset).to_pydict() == {"r": [[1], [2, 3], []]}
+
+
+def test_vectors_of_unknown_length_are_batches_or_rows_as_their_dataset_was_made_or_an_error() -> None:
+    tf = pytest.importorskip("tensorflow")
+    lists: Any = [[0], [0, 1], [0, 1, 2]]
+    rows = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda number: {"n": tf.range(number)})
+    for unknown in (rows, rows.prefetch(1), rows.batch(1).flat_map(lambda batch: rows)):
+        with pytest.raises(errors.InvalidRequestError, match=r"a row, or a batch.*batched=True or batched=False"):
+            read(unknown)
+    assert read(rows, batched=False).to_pydict() == {"n": lists}
+    assert read(rows, batched=True).to_pydict() == {"n": [number for row in lists for number in row]}
+    assert read(rows.ragged_batch(2)).to_pydict() == {"n": lists}
+    assert read(rows.padded_batch(2).unbatch()).to_pydict() == {"n": [[0, 0], [0, 1], [0, 1, 2]]}
+    numbers = tf.data.Dataset.range(5)
+    batches = numbers.batch(2).map(lambda batch: 2 * batch, num_parallel_calls=2).cache().repeat(2).prefetch(1)
+    assert read(batches, {"n": None}).to_pydict() == {"n": [0, 2, 4, 6, 8] * 2}
+    pairs = tf.data.Dataset.zip((numbers.batch(2), numbers.batch(2)))
+    assert read(pairs, {"a": None, "b": None}).num_rows == 5
 
 
 def test_a_series_among_columns_keeps_nulls_and_large_integers() -> None:
