@@ -482,7 +482,7 @@ class CheckpointCallback:
 
 def _say_end_is_left_out(epoch: int) -> None:
     _log.warning(
-        "tensorflow_ignite: the process ended after the last step of epoch %d, and before its end. tf_keras has no epoch "
-        "without a step: this epoch is not evaluated, and callbacks do not get its end",
+        "tensorflow_ignite: the process ended after the last step of epoch %d, and before its end. tf_keras has no "
+        "epoch without a step: this epoch is not evaluated, and callbacks do not get its end",
         epoch,
     )
