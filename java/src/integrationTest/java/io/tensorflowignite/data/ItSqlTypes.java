@@ -60,6 +60,13 @@ public class ItSqlTypes extends DataTest {
                     "SELECT CAST(CAST(id AS VARCHAR) AS UUID) AS made, CASE WHEN n = 1 THEN id END"
                         + " AS chosen FROM Typed WHERE n = 1")
                 .build()));
+    assertEquals(
+        List.of(Arrays.<Object>asList(1, ID.toString())),
+        cluster.readAll(
+            command("typed")
+                .setSql(
+                    "SELECT _KEY AS number, MIN(id) AS least FROM Typed WHERE n = 1 GROUP BY _KEY")
+                .build()));
     assertFinds("price = ?", Parameter.newBuilder().setDoubleValue(0.1).build());
     assertFinds("price < ?", Parameter.newBuilder().setDoubleValue(0.105).build());
     assertFinds("price * 10 = ?", Parameter.newBuilder().setIntValue(1).build());
