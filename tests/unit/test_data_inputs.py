@@ -27,8 +27,8 @@ from tensorflow_ignite.data.loading.load import load
 COLUMNS = {"id": list(range(5)), "name": list("abcde")}
 
 
-def read(data: Any, schema: Any = None) -> pa.Table:
-    opened = open_input(data, schema)
+def read(data: Any, schema: Any = None, batched: bool | None = None) -> pa.Table:
+    opened = open_input(data, schema, batched=batched)
     table = pa.Table.from_batches(opened.batches, schema=opened.schema)
     assert opened.rows in (None, table.num_rows)
     return table
@@ -246,6 +246,78 @@ def test_rows_of_a_ragged_tensor_are_rows_of_lists() -> None:
     rows = tf.data.Dataset.from_tensor_slices({"r": tf.ragged.constant([[1], [2, 3], []])})
     for dataset in (rows, rows.batch(2)):
         assert read(dataset).to_pydict() == {"r": [[1], [2, 3], []]}
+
+
+def test_vectors_of_unknown_length_are_batches_or_rows_as_their_dataset_was_made_or_an_error() -> None:
+    tf = pytest.importorskip("tensorflow")
+    lists: Any = [[0], [0, 1], [0, 1, 2]]
+    rows = tf.data.Dataset.from_tensor_slices([1, 2, 3]).map(lambda number: {"n": tf.range(number)})
+    for unknown in (rows, rows.prefetch(1), rows.batch(1).flat_map(lambda batch: rows)):
+        with pytest.raises(errors.InvalidRequestError, match=r"a row, or a batch.*batched=True or batched=False"):
+            read(unknown)
+    assert read(rows, batched=False).to_pydict() == {"n": lists}
+    assert read(rows, batched=True).to_pydict() == {"n": [number for row in lists for number in row]}
+    assert read(rows.ragged_batch(2)).to_pydict() == {"n": lists}
+    assert read(rows.padded_batch(2).unbatch()).to_pydict() == {"n": [[0, 0], [0, 1], [0, 1, 2]]}
+    numbers = tf.data.Dataset.range(5)
+    batches = numbers.batch(2).map(lambda batch: 2 * batch, num_parallel_calls=2).cache().repeat(2).prefetch(1)
+    assert read(batches, {"n": None}).to_pydict() == {"n": [0, 2, 4, 6, 8] * 2}
+    pairs = tf.data.Dataset.zip((numbers.batch(2), numbers.batch(2)))
+    assert read(pairs, {"a": None, "b": None}).num_rows == 5
+
+
+TEXTS = pa.array(["a", "b", None, "a"])
+CODES = TEXTS.dictionary_encode()
+UUIDS = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"0123456789abcdef", None] * 2, pa.binary(16)))
+PAIRS = [["a", "b"], [None, "a"]]
+VIEWS = CODES.cast(pa.dictionary(pa.int8(), pa.string_view()))
+KEYS = pa.array(list("klmn"))
+IDS = ["30313233-3435-3637-3839-616263646566", None]
+HIDDEN = pa.array([False, True])
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (pa.ListArray.from_arrays([0, 2, 4], CODES), PAIRS),
+        (pa.ListArray.from_arrays([0, 2, 4], VIEWS), PAIRS),
+        (pa.ListArray.from_arrays([0, 2, 4], UUIDS), [IDS, IDS]),
+        (pa.DictionaryArray.from_arrays(pa.array([2, 1]), UUIDS), IDS),
+        (pa.FixedSizeListArray.from_arrays(CODES, 2, mask=HIDDEN), [["a", "b"], None]),
+        (pa.StructArray.from_arrays([CODES, UUIDS], ["t", "u"])[2:], [{"t": None, "u": IDS[0]}, {"t": "a", "u": None}]),
+        (pa.StructArray.from_arrays([CODES[:2]], ["t"], mask=HIDDEN), [{"t": "a"}, None]),
+        (pa.ListViewArray.from_arrays([2, 0], [2, 1], TEXTS, mask=HIDDEN), [[None, "a"], None]),
+        (pa.LargeListViewArray.from_arrays([2, 0], [2, 1], TEXTS)[1:], [["a"]]),
+        (pa.MapArray.from_arrays([0, 2, 4], KEYS, CODES, mask=HIDDEN), [[("k", "a"), ("l", "b")], None]),
+        (pa.MapArray.from_arrays([0, 2, 4], KEYS, CODES)[1:], [[("m", None), ("n", "a")]]),
+        (pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"]), ["a", "a", "b"]),
+        (pa.array([], pa.map_(pa.string(), pa.dictionary(pa.int8(), pa.string()))), []),
+    ],
+)
+def test_variants_of_arrows_layout_at_any_depth_have_the_values_of_the_plain_types(
+    column: pa.Array, values: list[Any]
+) -> None:
+    found = read(pa.table({"x": column}))
+    found.validate(full=True)
+    assert found.column("x").to_pylist() == values
+
+
+def test_the_values_of_a_map_are_cast_if_nothing_is_lost() -> None:
+    maps = pa.array([[("a", 1)], None, [("b", 300)]], pa.map_(pa.string(), pa.int64()))
+    narrow = {"x": pa.map_(pa.string(), pa.int16())}
+    assert read(pa.table({"x": maps[1:]}), narrow).to_pydict() == {"x": [None, [("b", 300)]]}
+    with pytest.raises(errors.UnsupportedTypeError, match=r"300\)\] in row 2"):
+        read(pa.table({"x": maps}), {"x": pa.map_(pa.string(), pa.int8())})
+
+
+def test_categories_of_polars_in_lists_and_structs_are_texts() -> None:
+    polars = pytest.importorskip("polars")
+    values = [["a", "b"], None, [], ["a"]]
+    for kind in (polars.Categorical, polars.Enum(["a", "b"])):
+        frame = polars.DataFrame(
+            {"x": values, "s": [{"f": "b"}] * 4}, {"x": polars.List(kind), "s": polars.Struct({"f": kind})}
+        )
+        assert read(frame).to_pydict() == {"x": values, "s": [{"f": "b"}] * 4}
 
 
 def test_a_series_among_columns_keeps_nulls_and_large_integers() -> None:

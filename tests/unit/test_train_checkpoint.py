@@ -547,3 +547,16 @@ def test_an_evaluator_that_runs_the_training_is_refused_before_it_takes_the_dire
     monkeypatch.setattr(module, "current", lambda: here)
     with pytest.raises(TensorFlowIgniteError, match=r"An evaluator saves none.*use tfi\.train\.evaluate"):
         module.checkpoint(model=object())
+
+
+def test_an_evaluation_reports_the_metrics_that_are_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Model:
+        def evaluate(self, data: Any, **_: Any) -> dict[str, Any]:
+            return {"loss": 0.5, "f1_of_each_class": [0.5, 1.0]}
+
+    monkeypatch.setattr(import_module("tensorflow_ignite.train.evaluation"), "_restored", lambda *_: iter([(7, "")]))
+    rows: Any = None
+    assert train.evaluate(Model(), rows) == {"loss": 0.5}
+    assert capsys.readouterr().out == "step 7: loss=0.5\n"

@@ -230,6 +230,7 @@ def test_a_fit_of_tf_keras_goes_on_within_an_epoch_or_behind_it(
     assert (rows.resumed, rows.ended, fit.elements_left_out) == does
     assert ours._steps_before + begins[1] == 24
     assert ("epoch 1 goes on after batch 4, but its rows are read" in caplog.text) == (left_out is None)
+    assert ("epoch is not evaluated" in caplog.text) == (begins == (2, 0))
 
 
 def test_a_fit_of_tf_keras_whose_last_epoch_was_done_saves_that_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

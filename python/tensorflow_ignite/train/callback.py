@@ -291,8 +291,11 @@ class CheckpointCallback:
         if is_over:
             # Keras 3 ends the epoch: it evaluates, and calls its callbacks. An epoch without a step is an error of
             # tf_keras.
-            goes_on = keras3.is_model(self.model)
-            epoch, batch = (epoch, keras3.counted_steps(self.model, batch)) if goes_on else (epoch + 1, 0)
+            if keras3.is_model(self.model):
+                batch = keras3.counted_steps(self.model, batch)
+            else:
+                _say_end_is_left_out(epoch)
+                epoch, batch = epoch + 1, 0
         self._epoch = epoch
         self._goes_on = True
         self._saved_position = epoch, batch
@@ -361,6 +364,7 @@ class CheckpointCallback:
         elif not rows.ends():
             return epoch, batch
         self._steps_before += batch
+        _say_end_is_left_out(epoch)
         return epoch + 1, 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -474,3 +478,11 @@ class CheckpointCallback:
         return False
 
     _implements_test_batch_hooks = _implements_train_batch_hooks
+
+
+def _say_end_is_left_out(epoch: int) -> None:
+    _log.warning(
+        "tensorflow_ignite: the process ended after the last step of epoch %d, and before its end. tf_keras has no "
+        "epoch without a step: this epoch is not evaluated, and callbacks do not get its end",
+        epoch,
+    )

@@ -15,6 +15,7 @@ from tensorflow_ignite.train import fits, keras3, keras_state
 from tensorflow_ignite.train.checkpoint import find_directory
 from tensorflow_ignite.train.curves import EVALUATION_RUN
 from tensorflow_ignite.train.directory import CheckpointDirectory
+from tensorflow_ignite.train.metric_states import numbers_of
 from tensorflow_ignite.train.progress import announce, report_figures
 from tensorflow_ignite.train.store import GFiles
 
@@ -132,7 +133,7 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
         **options: Further arguments of ``model.evaluate``.
 
     Returns:
-        The metrics of the last checkpoint.
+        The metrics of the last checkpoint that are numbers.
 
     Raises:
         TensorFlowIgniteError: As of :func:`checkpoints`.
@@ -142,7 +143,7 @@ def evaluate(model: Any, data: tf.data.Dataset, *, directory: str | None = None,
         keras3.build_for_calls(model, getattr(data, "element_spec", None))
     for step, fit in _restored(directory, {"model": model}):
         metrics = model.evaluate(data, return_dict=True, **{"verbose": 0, **options})
-        figures = {name: float(value) for name, value in metrics.items()}
+        figures = numbers_of(metrics)
         report_figures(step, None, figures, force=True, run=f"{EVALUATION_RUN}-{fit}" if fit else EVALUATION_RUN)
         print(
             f"{fit} step {step}: ".lstrip() + " ".join(f"{name}={value:.4g}" for name, value in figures.items()),

@@ -14,7 +14,8 @@ import pyarrow.types as types
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import SHAPE_KEY, TYPE_KEY
 from tensorflow_ignite.data.loading import lossless
-from tensorflow_ignite.data.loading.uuids import UUID, is_uuid, text_of
+from tensorflow_ignite.data.loading.layouts import plain, stored
+from tensorflow_ignite.data.loading.uuids import UUID, is_uuid
 
 # Levels of nested types; a node refuses more.
 MAX_DEPTH = 64
@@ -141,14 +142,14 @@ class Casting:
             )
         if column.type == field.type:
             return column
-        stored = _stored(column)
+        values = stored(column)
         try:
-            return lossless.cast(stored, field.type)
+            return lossless.cast(values, field.type)
         except (pa.ArrowNotImplementedError, TypeError) as error:
             raise self._refused(column, field, str(error)) from error
         except lossless.REFUSED as error:
-            row, reason = lossless.first_refused(stored, field.type)
-            value = f"{_shown(stored[row])} in row {self._rows + row} (from 0)"
+            row, reason = lossless.first_refused(values, field.type)
+            value = f"{_shown(values[row])} in row {self._rows + row} (from 0)"
             raise self._refused(column, field, f"{value}: {reason}") from error
 
     def _refused(self, column: pa.Array, field: pa.Field, reason: str) -> errors.UnsupportedTypeError:
@@ -223,42 +224,3 @@ def _innermost(kind: pa.DataType, requested: pa.DataType) -> pa.DataType:
     if types.is_list(kind):
         return pa.list_(_innermost(kind.value_type, requested))
     return requested
-
-
-def plain(kind: pa.DataType) -> pa.DataType:
-    """The type without variants of its layout in Arrow: dictionaries, 64-bit offsets, views, extension types."""
-    if is_uuid(kind):
-        return pa.string()
-    if isinstance(kind, pa.BaseExtensionType):
-        return plain(kind.storage_type)
-    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
-        return plain(kind.value_type)
-    if types.is_decimal(kind) and kind.bit_width < 128:
-        # Only newer versions of Arrow have these.
-        return pa.decimal128(kind.precision, kind.scale)
-    if types.is_uint64(kind):
-        # Ignite has no such integers; the cast refuses a value that needs the last bit.
-        return pa.int64()
-    if types.is_large_string(kind) or types.is_string_view(kind):
-        return pa.string()
-    if types.is_large_binary(kind) or types.is_binary_view(kind) or types.is_fixed_size_binary(kind):
-        return pa.binary()
-    if types.is_fixed_size_list(kind):
-        return pa.list_(kind.value_field.with_type(plain(kind.value_type)), kind.list_size)
-    if types.is_list(kind) or types.is_large_list(kind) or types.is_list_view(kind) or types.is_large_list_view(kind):
-        return pa.list_(kind.value_field.with_type(plain(kind.value_type)))
-    if types.is_map(kind):
-        return pa.map_(plain(kind.key_type), plain(kind.item_type))
-    if types.is_struct(kind):
-        return pa.struct([field.with_type(plain(field.type)) for field in kind])
-    return kind
-
-
-def _stored(column: pa.Array) -> pa.Array:
-    if is_uuid(column.type):
-        return text_of(column)
-    if types.is_dictionary(column.type):
-        # Arrow decodes no dictionary of views, as polars writes them.
-        values = column.dictionary.cast(plain(column.type.value_type))
-        return pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
-    return column.storage if isinstance(column.type, pa.BaseExtensionType) else column

@@ -15,9 +15,10 @@ from pyarrow import dataset as arrow
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.loading import csv_files, json_files, lossless
-from tensorflow_ignite.data.loading.casting import Casting, plain
+from tensorflow_ignite.data.loading.casting import Casting
 from tensorflow_ignite.data.loading.csv_files import CsvOptions
 from tensorflow_ignite.data.loading.folders import FolderColumns, lost
+from tensorflow_ignite.data.loading.layouts import plain
 from tensorflow_ignite.data.loading.source import Source, below, shown
 from tensorflow_ignite.data.loading.uuids import is_uuid
 

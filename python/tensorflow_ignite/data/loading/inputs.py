@@ -39,7 +39,7 @@ def open_input(
     Args:
         data: As for :func:`tensorflow_ignite.load`.
         schema: Requested types of some or all columns.
-        batched: Whether elements of a tf.data.Dataset are batches; None: determined by its element_spec.
+        batched: Whether elements of a tf.data.Dataset are batches; None: determined by the dataset.
         csv: How CSV files are written, by the options of pyarrow.csv.
 
     Raises:

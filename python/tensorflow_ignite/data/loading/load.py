@@ -102,8 +102,9 @@ def load(
             pyarrow type, a numpy type (of the innermost values, if a column holds arrays), or None (not changed).
         sql: Whether a new cache has a SQL table; without it the cache loads faster and cannot be filtered.
         if_exists: The action if the cache exists: ``"error"``, ``"replace"`` it with all its rows, or ``"append"``.
-        batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are if the first dimension of
-            each component has an unknown size, and are not if a component is a scalar or a row of a ragged tensor.
+        batched: Whether the elements of a tf.data.Dataset are batches of rows. None: they are not if a component is a
+            scalar or a row of a ragged tensor, or the first dimensions differ. If all of these have an unknown size, it
+            depends on whether ``batch`` or ``unbatch`` came last. An error if that is not known.
         csv: How CSV files are written, by the options of pyarrow.csv: ``{"delimiter": ";", "decimal_point": ",",
             "encoding": "cp1252", "null_values": ["", "NA"]}``. Without it, columns are separated by commas (in
             ``.tsv`` by tabs), the first line names them, and the text is UTF-8. ``null_values`` are null in columns of

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as types
 
+from tensorflow_ignite.data.loading.layouts import entries
+
 # What a cast raises that would lose something.
 REFUSED = (pa.ArrowException, ValueError, OverflowError)
 # For each size of a floating-point number in bits, the bits of the integers that it holds exactly.
@@ -40,15 +42,20 @@ def first_refused(column: pa.Array, kind: pa.DataType) -> tuple[int, str]:
     while last - first > 1:
         middle = (first + last) // 2
         try:
-            cast(column.slice(first, middle - first), kind)
+            cast(_copy(column, first, middle - first), kind)
             first = middle
         except REFUSED:
             last = middle
     try:
-        cast(column.slice(first, 1), kind)
+        cast(_copy(column, first, 1), kind)
     except REFUSED as error:
         return first, str(error)
     return first, "the column cannot be cast"
+
+
+def _copy(column: pa.Array, first: int, rows: int) -> pa.Array:
+    """Some rows alone: of a slice of maps, Arrow casts the values of all rows."""
+    return pa.concat_arrays([column.slice(first, rows)])
 
 
 def holds(kind: pa.DataType, other: pa.DataType) -> bool:
@@ -101,7 +108,7 @@ def _require_kept(before: pa.Array, after: pa.Array) -> None:
             for field, value in zip(kind, before.flatten(), strict=True):
                 _require_kept(value, values[field.name])
         elif types.is_map(kind):
-            for one, two in zip(before.flatten().flatten(), after.flatten().flatten(), strict=True):
+            for one, two in zip(entries(before), entries(after), strict=True):
                 _require_kept(one, two)
         else:
             _require_kept(before.flatten(), after.flatten())

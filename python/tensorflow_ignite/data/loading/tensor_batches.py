@@ -12,6 +12,8 @@ from tensorflow_ignite.base.libraries import is_of
 # Number of rows of a batch, if the size of a row is not known.
 _ROWS = 256
 _MAX_ROWS = 65_536
+# Classes of tf.data that make elements of another kind than their inputs have, by parts of their names.
+_OTHER_ELEMENTS = ("flatmap", "interleave", "window")
 
 
 class _Leaf(NamedTuple):
@@ -40,16 +42,16 @@ def batches(dataset: Any, names: Sequence[str], batch_bytes: int, batched: bool 
         dataset: A dataset of dicts (of dicts) of tensors, or of tuples.
         names: Names of the components of tuples, in their order.
         batch_bytes: Size of a batch in bytes, about, if the elements are rows.
-        batched: Whether each element is a batch; None: determined by the element_spec.
+        batched: Whether each element is a batch; None: determined by the element_spec, and by how the dataset is made.
 
     Raises:
-        InvalidRequestError: If components have no names, or the element_spec allows both rows and batches.
+        InvalidRequestError: If components have no names, or the elements may be both rows and batches.
     """
     spec = dataset.element_spec
     named = _name(spec, names)
     leaves = list(_leaves("", named))
     if batched is None:
-        batched = _is_batched(leaves)
+        batched = _is_batched(leaves, dataset)
     if not batched:
         rows = _rows(leaves, batch_bytes)
         # Rows of one shape are stacked; other rows become ragged.
@@ -87,19 +89,33 @@ def _leaves(prefix: str, spec: Any) -> Iterator[_Leaf]:
         yield _Leaf(known, part.dtype, getattr(part, "ragged_rank", None) == 0)
 
 
-def _is_batched(leaves: Sequence[_Leaf]) -> bool:
-    shapes = [leaf.shape for leaf in leaves]
+def _is_batched(leaves: Sequence[_Leaf], dataset: Any) -> bool:
     if any(leaf.shape == () or leaf.is_row for leaf in leaves):
         return False
-    firsts = {shape[0] if shape else None for shape in shapes}
-    if firsts == {None}:
-        return True
+    firsts = {leaf.shape[0] if leaf.shape else None for leaf in leaves}
     if len(firsts) > 1:
         return False
+    first = firsts.pop()
+    # A batch of a known size may also be a row, such as a sequence that `batch` cuts.
+    known = _is_made_of_batches(dataset) if first is None else None
+    if known is not None:
+        return known
+    either = "a row, or a batch" if first is None else f"a row or a batch of {first} rows"
     raise errors.InvalidRequestError(
-        f"by the dataset's element_spec, an element may be a row or a batch of {firsts.pop()} rows. Each entry of a "
-        f"batch is loaded as a row. Choose with batched=True or batched=False"
+        f"by the dataset's element_spec, an element may be {either}. Each entry of a batch is loaded as a row. Choose "
+        "with batched=True or batched=False"
     )
+
+
+def _is_made_of_batches(dataset: Any) -> bool | None:
+    """Whether the last method of batches was ``batch`` or a similar one, and not ``unbatch``; None: not known."""
+    kind = type(dataset).__name__.lower()
+    if "batch" in kind:
+        return "unbatch" not in kind
+    if any(other in kind for other in _OTHER_ELEMENTS):
+        return None
+    found = {_is_made_of_batches(inner) for inner in dataset._inputs()}
+    return found.pop() if len(found) == 1 else None
 
 
 def _rows(leaves: Sequence[_Leaf], batch_bytes: int) -> int:

@@ -20,6 +20,7 @@ import org.apache.arrow.flight.FlightStatusCode;
 import org.apache.arrow.flight.FlightStream;
 import org.apache.ignite.IgniteCache;
 import org.apache.ignite.cache.QueryEntity;
+import org.apache.ignite.cache.QueryIndex;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.junit.Test;
 
@@ -38,7 +39,10 @@ public class ItSqlTypes extends DataTest {
     fields.put("hour", Time.class.getName());
     fields.put("at", Timestamp.class.getName());
     fields.put("moment", java.util.Date.class.getName());
-    QueryEntity entity = new QueryEntity(Integer.class.getName(), "Typed").setFields(fields);
+    QueryEntity entity =
+        new QueryEntity(Integer.class.getName(), "Typed")
+            .setFields(fields)
+            .setIndexes(List.of(new QueryIndex("price")));
     IgniteCache<Object, Object> cache =
         create(new CacheConfiguration<>("typed").setQueryEntities(List.of(entity)), 8, 0);
     cache.put(1, row(1, ID, "0.10", "2020-02-29", "23:59:58", INSTANT));
@@ -48,11 +52,30 @@ public class ItSqlTypes extends DataTest {
         List.of(Arrays.<Object>asList(ID.toString(), ID.toString())),
         cluster.readAll(
             command("typed").setSql("SELECT id, id AS again FROM Typed WHERE n = 1").build()));
+    assertEquals(
+        List.of(Arrays.<Object>asList(ID.toString(), ID.toString())),
+        cluster.readAll(
+            command("typed")
+                .setSql(
+                    "SELECT CAST(CAST(id AS VARCHAR) AS UUID) AS made, CASE WHEN n = 1 THEN id END"
+                        + " AS chosen FROM Typed WHERE n = 1")
+                .build()));
+    assertEquals(
+        List.of(Arrays.<Object>asList(1, ID.toString())),
+        cluster.readAll(
+            command("typed")
+                .setSql(
+                    "SELECT _KEY AS number, MIN(id) AS least FROM Typed WHERE n = 1 GROUP BY _KEY")
+                .build()));
+    assertFinds("price = ?", Parameter.newBuilder().setDoubleValue(0.1).build());
+    assertFinds("price < ?", Parameter.newBuilder().setDoubleValue(0.105).build());
+    assertFinds("price * 10 = ?", Parameter.newBuilder().setIntValue(1).build());
+    assertFinds("price < ? AND n = 1", Parameter.newBuilder().setIntValue(1).build());
     assertFinds("id = ?", ID.toString());
     assertFinds("price = ?", "0.10");
     assertFinds("price < ?", "0.105");
     assertFinds("day = ?", "2020-02-29");
-    assertFinds("day < DATE '2020-03-01'", null);
+    assertFinds("day < DATE '2020-03-01'");
     assertFinds("hour = ?", "23:59:58");
     assertFinds("at = ?", "2020-02-29 22:30:00.123456+00:00");
     assertFinds("at = ?", "2020-03-01 00:30:00.123456+02:00");
@@ -106,10 +129,12 @@ public class ItSqlTypes extends DataTest {
   }
 
   private static void assertFinds(String where, String parameter) throws Exception {
-    ReadCommand.Builder command = command("typed").addColumns("n").setWhere(where);
-    if (parameter != null) {
-      command.addParameters(Parameter.newBuilder().setStringValue(parameter));
-    }
+    assertFinds(where, Parameter.newBuilder().setStringValue(parameter).build());
+  }
+
+  private static void assertFinds(String where, Parameter... parameters) throws Exception {
+    ReadCommand.Builder command =
+        command("typed").addColumns("n").setWhere(where).addAllParameters(List.of(parameters));
     assertEquals(where, 1, cluster.info(command.build()).getRecords());
     assertEquals(where, List.of(Arrays.<Object>asList(1)), cluster.readAll(command.build()));
   }

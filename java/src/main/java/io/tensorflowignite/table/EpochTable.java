@@ -13,17 +13,17 @@ import org.apache.ignite.transactions.Transaction;
 
 /**
  * The rows of each worker in an epoch, on which the workers of an attempt agree before they read:
- * an entry of each epoch, which expires an hour after its last change.
+ * an entry of each epoch. It expires an hour after its last change, or a day if a worker has not
+ * waited for the others: these may come late.
  */
 public final class EpochTable {
   private static final Duration KEPT = new Duration(TimeUnit.HOURS, 1);
+  private static final Duration KEPT_FOR_LATE_WORKERS = new Duration(TimeUnit.DAYS, 1);
 
   private final Rows rows;
-  private final IgniteCache<Object, Object> cache;
 
   public EpochTable(Ignite ignite) {
     rows = new Rows(ignite, SystemCache.EPOCHS);
-    cache = rows.cache().withExpiryPolicy(new ModifiedExpiryPolicy(KEPT));
   }
 
   /**
@@ -62,11 +62,19 @@ public final class EpochTable {
         next = changed.build();
       }
       if (!next.equals(known)) {
-        cache.put(epoch, next.toByteArray());
+        IgniteCache<Object, Object> cache = rows.cache();
+        cache
+            .withExpiryPolicy(new ModifiedExpiryPolicy(kept(others)))
+            .put(epoch, next.toByteArray());
       }
       transaction.commit();
       return agreed(next, workers);
     }
+  }
+
+  /** How long an entry is kept after a change that has set these rows of other workers. */
+  static Duration kept(List<Long> others) {
+    return others.isEmpty() ? KEPT : KEPT_FOR_LATE_WORKERS;
   }
 
   private EpochRows read(String epoch) {

@@ -10,7 +10,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
@@ -44,7 +43,6 @@ final class ChangeFeed implements AutoCloseable {
 
   private static final long NOT_COUNTED = Long.MIN_VALUE;
 
-  private final long id = ThreadLocalRandom.current().nextLong() | 1;
   private final long positionsBeginAt;
   private final LocalCache local;
   private final PartitionLog[] logs;
@@ -66,7 +64,7 @@ final class ChangeFeed implements AutoCloseable {
     limits = new long[partitions];
     rows = new long[partitions];
     for (int partition = 0; partition < partitions; partition++) {
-      logs[partition] = new PartitionLog(memory);
+      logs[partition] = new PartitionLog(partition, memory);
       limits[partition] = LEAST_CHANGES;
       rows[partition] = NOT_COUNTED;
     }
@@ -127,12 +125,11 @@ final class ChangeFeed implements AutoCloseable {
   /** The position of a partition, before its rows are read; without a feed: none yet. */
   PartitionPosition position(int partition) {
     usedAt = System.nanoTime();
-    PartitionPosition.Builder position = PartitionPosition.newBuilder().setPartition(partition);
     if (isBroken || graceMillis() > 0) {
-      return position.build();
+      return PartitionPosition.newBuilder().setPartition(partition).build();
     }
     compare(partition);
-    return position.setFeed(id).setSequence(logs[partition].position()).build();
+    return logs[partition].position();
   }
 
   /**
@@ -140,16 +137,12 @@ final class ChangeFeed implements AutoCloseable {
    * know them all.
    */
   Optional<Collection<Object>> between(PartitionPosition since, PartitionPosition end) {
-    return since.getFeed() == id && end.getFeed() == id && !isBroken
-        ? logs[since.getPartition()].between(since.getSequence(), end.getSequence())
-        : Optional.empty();
+    return isBroken ? Optional.empty() : logs[since.getPartition()].between(since, end);
   }
 
   /** Whether something has changed since a position, or that is not known. */
   boolean hasChanged(PartitionPosition position) {
-    return isBroken
-        || position.getFeed() != id
-        || logs[position.getPartition()].hasChanged(position.getSequence());
+    return isBroken || logs[position.getPartition()].hasChanged(position);
   }
 
   /** Ends this feed: no position is valid any more, and another feed is opened. */

@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.change;
 
+import io.tensorflowignite.v1.PartitionPosition;
 import java.nio.ByteBuffer;
 import java.util.Collection;
 import java.util.HashSet;
@@ -7,6 +8,7 @@ import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * The keys of one partition that were put or removed lately, in the order of the changes. Each
@@ -17,7 +19,11 @@ import java.util.Set;
 final class PartitionLog {
   private static final int FIRST_CAPACITY = 16;
 
+  private final int partition;
   private final ChangeMemory memory;
+
+  /** Positions with another one are not valid: changes may have been missed since. */
+  private long feed = newFeed();
 
   /** A ring: change n is at n modulo its length. */
   private Object[] keys = new Object[0];
@@ -34,7 +40,8 @@ final class PartitionLog {
   /** Empty: nothing has changed yet. */
   private OptionalLong changedAt = OptionalLong.empty();
 
-  PartitionLog(ChangeMemory memory) {
+  PartitionLog(int partition, ChangeMemory memory) {
+    this.partition = partition;
     this.memory = memory;
   }
 
@@ -65,8 +72,12 @@ final class PartitionLog {
   }
 
   /** The position after the last change. */
-  synchronized long position() {
-    return next;
+  synchronized PartitionPosition position() {
+    return PartitionPosition.newBuilder()
+        .setPartition(partition)
+        .setFeed(feed)
+        .setSequence(next)
+        .build();
   }
 
   /**
@@ -74,14 +85,15 @@ final class PartitionLog {
    *
    * @param end a position of this log
    */
-  synchronized Optional<Collection<Object>> between(long position, long end) {
-    if (position < first || position > end) {
+  synchronized Optional<Collection<Object>> between(
+      PartitionPosition since, PartitionPosition end) {
+    if (!isValid(since) || end.getFeed() != feed || since.getSequence() > end.getSequence()) {
       return Optional.empty();
     }
     Collection<Object> changed = new LinkedHashSet<>();
     // Arrays are equal only to themselves.
     Set<ByteBuffer> arrays = new HashSet<>();
-    for (long number = position; number < end; number++) {
+    for (long number = since.getSequence(); number < end.getSequence(); number++) {
       Object key = keys[index(number)];
       if (!(key instanceof byte[]) || arrays.add(ByteBuffer.wrap((byte[]) key))) {
         changed.add(key);
@@ -91,8 +103,8 @@ final class PartitionLog {
   }
 
   /** Whether there is a change since a position, or the position is not valid. */
-  synchronized boolean hasChanged(long position) {
-    return position < first || position != next;
+  synchronized boolean hasChanged(PartitionPosition position) {
+    return !isValid(position) || position.getSequence() != next;
   }
 
   /** Makes all positions invalid, since changes may have been missed. */
@@ -100,8 +112,8 @@ final class PartitionLog {
     memory.release(bytes);
     bytes = 0;
     keys = new Object[0];
-    next++;
     first = next;
+    feed = newFeed();
   }
 
   /**
@@ -116,6 +128,14 @@ final class PartitionLog {
   /** Whether the last change is older than a duration. */
   synchronized boolean isQuiet(long nanos, long duration) {
     return changedAt.isEmpty() || nanos - changedAt.getAsLong() >= duration;
+  }
+
+  private boolean isValid(PartitionPosition position) {
+    return position.getFeed() == feed && position.getSequence() >= first;
+  }
+
+  private static long newFeed() {
+    return ThreadLocalRandom.current().nextLong() | 1;
   }
 
   private void dropFirst() {

@@ -150,7 +150,7 @@ final class ExpressionRules {
     if (literal.isPresent()) {
       return literal.get();
     } else if (CONDITIONS.contains(kind)) {
-      call(expression, checkBoth(expression));
+      values.compared(call(expression, checkBoth(expression)));
       return Operand.NUMBER;
     } else if (COMPARISONS.contains(kind)) {
       return compared(expression, checkBoth(expression));
@@ -242,7 +242,9 @@ final class ExpressionRules {
             operands.stream().map(tuple -> tuple.elements.get(at)).collect(Collectors.toList()));
       }
     } else {
-      call(expression, operands).compare();
+      Operation call = call(expression, operands);
+      call.compare();
+      values.compared(call);
     }
     return Operand.NUMBER;
   }

@@ -23,6 +23,7 @@ public final class RowSelect {
   private final List<Column> columns;
   private final int parametersInColumns;
   private final int parameters;
+  private final Object[] values;
 
   /** A part whose result depends on the node's time zone. */
   public final Optional<String> zoned;
@@ -39,6 +40,7 @@ public final class RowSelect {
     this.parametersInColumns = parametersInColumns;
     text = values.text();
     parameters = values.used();
+    this.values = values.parameters();
     zoned = values.zoned();
   }
 
@@ -57,6 +59,11 @@ public final class RowSelect {
   /** The statement that reads only the keys. */
   public String keys() {
     return "SELECT " + source.key + source.clauses;
+  }
+
+  /** The parameters of {@link #rows}. */
+  public Object[] values() {
+    return values.clone();
   }
 
   /** The parameters of {@link #count} and {@link #keys}: the last ones of {@link #rows}. */
@@ -134,15 +141,28 @@ public final class RowSelect {
     final String source;
     final SqlTable table;
 
+    /** Whether it is computed, and neither a number nor a text, nor of an unknown type. */
+    final boolean isFixed;
+
     /**
      * @param name null: a star, all columns of the table
      * @param source the SQL name of the table's column; null: a star or a computed value
      * @param table the table of the column or star; null: a computed value, or not known
      */
     Column(String name, String source, SqlTable table) {
+      this(name, source, table, false);
+    }
+
+    private Column(String name, String source, SqlTable table, boolean isFixed) {
+      this.isFixed = isFixed;
       this.name = name;
       this.source = source;
       this.table = table;
+    }
+
+    /** A computed value. */
+    static Column computed(String name, Operand value) {
+      return new Column(name, null, null, value.kind == Operand.Kind.OTHER && value.rows == 0);
     }
 
     boolean isStar() {

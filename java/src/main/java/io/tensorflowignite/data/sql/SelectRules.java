@@ -182,7 +182,8 @@ final class SelectRules {
       SelectItem<?> item, Expression expression, int position, ExpressionRules rules) {
     // As the caller has written it; the check writes it as SQL has it.
     String written = expression instanceof Column ? ((Column) expression).getColumnName() : null;
-    rows += rules.check(expression).rows;
+    Operand value = rules.check(expression);
+    rows += value.rows;
     if (rows > MAX_ROWS_SELECTED) {
       throw SqlText.invalid(
           text + " selects columns that can have " + rows + " times the size of a row",
@@ -201,7 +202,7 @@ final class SelectRules {
           scope.source((Column) expression).map(found -> found.table).orElse(null));
     }
     if (alias != null) {
-      return new RowSelect.Column(alias, null, null);
+      return RowSelect.Column.computed(alias, value);
     }
     throw SqlText.invalid(
         text + ": column " + position + ", " + SqlText.shown(expression) + ", has no name",

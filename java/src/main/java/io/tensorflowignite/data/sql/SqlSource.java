@@ -59,11 +59,7 @@ public final class SqlSource {
   private final List<SqlColumn> metadata;
 
   private SqlSource(
-      Ignite ignite,
-      UUID localNode,
-      IgniteCache<Object, Object> cache,
-      RowSelect select,
-      Object[] parameters) {
+      Ignite ignite, UUID localNode, IgniteCache<Object, Object> cache, RowSelect select) {
     this.ignite = ignite;
     this.cache = cache;
     this.select = select;
@@ -77,7 +73,7 @@ public final class SqlSource {
       }
     }
     select.requireBounded(this::rowsHere, SqlQueries.maxHeld());
-    queries = new SqlQueries(cache, select, parameters, SqlQueries.maxHeld());
+    queries = new SqlQueries(cache, select, select.values(), SqlQueries.maxHeld());
     metadata = queries.metadata();
   }
 
@@ -118,7 +114,7 @@ public final class SqlSource {
                 parameters);
     select.requireParameters(parameters.length);
     select.zoned.ifPresent(part -> NodeZones.requireOneOfPart(ignite, cache.getName(), part));
-    return Optional.of(new SqlSource(ignite, localNode, cache, select, parameters));
+    return Optional.of(new SqlSource(ignite, localNode, cache, select));
   }
 
   /** Whether a SELECT defines the columns; otherwise they are the cache's. */
@@ -152,7 +148,7 @@ public final class SqlSource {
             column(
                 name,
                 declared,
-                className(declared, source, catalog),
+                className(declared, column, source, catalog),
                 at,
                 source == null,
                 unknown ? stored.apply(owner, field) : null);
@@ -332,13 +328,18 @@ public final class SqlSource {
   }
 
   /** The class of a column's values; of a UUID, SQL says that it is an array of bytes. */
-  private static String className(SqlColumn metadata, String source, SqlCatalog catalog) {
+  private static String className(
+      SqlColumn metadata, RowSelect.Column column, String source, SqlCatalog catalog) {
     String name = metadata.className();
-    if (source == null || !name.equals(byte[].class.getName())) {
+    if (!name.equals(byte[].class.getName())) {
       return name;
     }
-    String field = catalog.table().types.get(source.toUpperCase(Locale.ROOT));
-    return UUID.class.getName().equals(field) ? field : name;
+    String id = UUID.class.getName();
+    boolean isId =
+        source == null
+            ? column.isFixed
+            : id.equals(catalog.table().types.get(source.toUpperCase(Locale.ROOT)));
+    return isId ? id : name;
   }
 
   /**

@@ -1,5 +1,10 @@
 package io.tensorflowignite.data.sql;
 
+import io.tensorflowignite.data.sql.Operand.Kind;
+import java.math.BigDecimal;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import net.sf.jsqlparser.expression.Expression;
 
@@ -19,6 +24,10 @@ final class StatementValues {
 
   private final String text;
   private final Object[] parameters;
+
+  /** The question marks whose values are doubles, by their indexes. */
+  private final Map<Operand, Integer> doubles = new IdentityHashMap<>();
+
   private int used;
   private String zoned;
   private long made;
@@ -29,7 +38,7 @@ final class StatementValues {
    */
   StatementValues(String text, Object[] parameters) {
     this.text = text;
-    this.parameters = parameters;
+    this.parameters = parameters.clone();
   }
 
   /** The text that contains the statement, for errors. */
@@ -50,7 +59,47 @@ final class StatementValues {
   /** The value of the next question mark. */
   Operand nextParameter() {
     used++;
-    return used <= parameters.length ? Operand.parameter(parameters[used - 1]) : Operand.OTHER;
+    if (used > parameters.length) {
+      return Operand.OTHER;
+    }
+    Operand operand = Operand.parameter(parameters[used - 1]);
+    if (parameters[used - 1] instanceof Double) {
+      doubles.put(operand, used - 1);
+    }
+    return operand;
+  }
+
+  /** The values of the question marks, as Ignite gets them. */
+  Object[] parameters() {
+    return parameters.clone();
+  }
+
+  /**
+   * Makes decimals of doubles that are compared with decimals alone: Ignite does not find a double
+   * in an index of decimals.
+   */
+  void compared(Operation operation) {
+    List<Operand> operands = operation.operands;
+    if (operands.stream().noneMatch(operand -> operand.kind == Kind.DECIMAL)
+        || operands.stream()
+            .anyMatch(operand -> operand.kind == Kind.NUMBER && operand.literal().isEmpty())) {
+      return;
+    }
+    for (Operand operand : operands) {
+      Integer at = doubles.get(operand);
+      if (at != null && parameters[at] instanceof Double) {
+        parameters[at] = decimal((Double) parameters[at], operation);
+      }
+    }
+  }
+
+  private static BigDecimal decimal(double value, Operation operation) {
+    if (!Double.isFinite(value)) {
+      throw operation.refused(
+          "it compares a decimal with " + value,
+          "a decimal is a finite number; give one, or write CAST(... AS DOUBLE) for the decimal");
+    }
+    return BigDecimal.valueOf(value);
   }
 
   /** Adds a new value to the values that the statement makes. */

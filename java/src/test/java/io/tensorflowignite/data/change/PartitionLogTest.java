@@ -2,8 +2,10 @@ package io.tensorflowignite.data.change;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertTrue;
 
+import io.tensorflowignite.v1.PartitionPosition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -14,12 +16,12 @@ public final class PartitionLogTest {
   private static final long LIMIT = 100;
 
   private final ChangeMemory memory = new ChangeMemory(1 << 20);
-  private final PartitionLog log = new PartitionLog(memory);
+  private final PartitionLog log = new PartitionLog(3, memory);
 
   @Test
   public void aPositionHasTheKeysThatChangeAfterItAndEachOnce() {
     add(1, 2);
-    long position = log.position();
+    PartitionPosition position = log.position();
     assertEquals(List.of(), since(position).get());
     add(3, 2, 3);
     assertEquals(List.of(3L, 2L), since(position).get());
@@ -29,9 +31,9 @@ public final class PartitionLogTest {
 
   @Test
   public void aReadUpToAPositionLeavesLaterChangesToTheNextOne() {
-    long first = log.position();
+    PartitionPosition first = log.position();
     add(1, 2);
-    long second = log.position();
+    PartitionPosition second = log.position();
     add(2, 3);
     assertEquals(List.of(1L, 2L), new ArrayList<>(log.between(first, second).get()));
     assertEquals(List.of(2L, 3L), since(second).get());
@@ -39,9 +41,9 @@ public final class PartitionLogTest {
 
   @Test
   public void theOldestChangesAreDroppedAndPositionsBeforeThemAreNotValid() {
-    long first = log.position();
+    PartitionPosition first = log.position();
     add(1);
-    long second = log.position();
+    PartitionPosition second = log.position();
     for (long key = 2; key <= LIMIT + 1; key++) {
       add(key);
     }
@@ -55,36 +57,36 @@ public final class PartitionLogTest {
     for (long key = 0; key < LIMIT; key++) {
       add(key);
     }
-    long position = log.position() - 2;
+    PartitionPosition position = before(log.position(), 2);
     log.add(1_000L, 3, 0, 0);
     assertEquals(List.of(98L, 99L, 1_000L), since(position).get());
-    assertEquals(Optional.empty(), since(position - 1));
+    assertEquals(Optional.empty(), since(before(position, 1)));
   }
 
   @Test
   public void aLogThatIsForgottenHasNoValidPositionBefore() {
     add(1);
-    long position = log.position();
+    PartitionPosition position = log.position();
     log.forget();
     assertEquals(Optional.empty(), since(position));
     add(2);
     assertEquals(Optional.empty(), since(position));
-    assertEquals(List.of(2L), since(log.position() - 1).get());
+    assertEquals(List.of(2L), since(before(log.position(), 1)).get());
   }
 
   @Test
   public void withoutMemoryNothingIsKeptAndNothingIsWrong() {
     ChangeMemory small = new ChangeMemory(3 * ChangeMemory.sizeOf(1L));
-    PartitionLog full = new PartitionLog(small);
-    long position = full.position();
+    PartitionLog full = new PartitionLog(3, small);
+    PartitionPosition position = full.position();
     for (long key = 0; key < 4; key++) {
       full.add(key, LIMIT, 1, 0);
     }
     assertEquals(Optional.empty(), full.between(position, full.position()));
     assertTrue(full.between(full.position(), full.position()).get().isEmpty());
     full.add(5L, LIMIT, 1, 0);
-    assertEquals(
-        List.of(5L), new ArrayList<>(full.between(full.position() - 1, full.position()).get()));
+    PartitionPosition end = full.position();
+    assertEquals(List.of(5L), new ArrayList<>(full.between(before(end, 1), end).get()));
     full.forget();
     assertTrue(small.reserve(3 * ChangeMemory.sizeOf(1L)));
   }
@@ -107,13 +109,29 @@ public final class PartitionLogTest {
     assertTrue(ChangeMemory.sizeOf(new Object()) > 0);
   }
 
+  @Test
+  public void changesAreNotCountedFromAPositionBeforeALogThatIsForgotten() {
+    add(1);
+    PartitionPosition position = log.position();
+    assertEquals(3, position.getPartition());
+    add(2);
+    assertEquals(position.getFeed(), log.position().getFeed());
+    log.forget();
+    assertNotEquals(position.getFeed(), log.position().getFeed());
+    assertNotEquals(0, log.position().getFeed());
+  }
+
+  private static PartitionPosition before(PartitionPosition position, long changes) {
+    return position.toBuilder().setSequence(position.getSequence() - changes).build();
+  }
+
   private void add(long... keys) {
     for (long key : keys) {
       log.add(key, LIMIT, 0, 0);
     }
   }
 
-  private Optional<List<Object>> since(long position) {
+  private Optional<List<Object>> since(PartitionPosition position) {
     return log.between(position, log.position()).map(ArrayList::new);
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.base.Refusals;
+import java.math.BigDecimal;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
@@ -22,6 +23,19 @@ import org.junit.function.ThrowingRunnable;
 public class RowSelectTest {
   private static final SqlTable TABLE =
       new SqlTable("digits", "digits", "DIGIT", Map.of(), SqlTable.Affinity.UNKNOWN, false);
+  private static final SqlTable TYPED =
+      new SqlTable(
+          "digits",
+          "digits",
+          "DIGIT",
+          Map.of(
+              "N", "java.lang.Integer",
+              "X", "java.lang.Double",
+              "PRICE", "java.math.BigDecimal",
+              "NAME", "java.lang.String",
+              "U", "java.util.UUID"),
+          SqlTable.Affinity.UNKNOWN,
+          false);
   private static final String FROM = " FROM \"digits\".\"DIGIT\"";
   private static final String AS = FROM + " AS \"DIGIT\"";
 
@@ -80,6 +94,45 @@ public class RowSelectTest {
     for (String none : List.of("CSVREAD('/etc/passwd')", "(SELECT a FROM DIGIT)")) {
       assertRefused(sql("SELECT a FROM " + none), "which is no table");
     }
+  }
+
+  @Test
+  public void aDoubleThatIsComparedWithADecimalIsADecimal() {
+    assertEquals(List.of(new BigDecimal("0.1")), values("price = ?", 0.1));
+    assertEquals(List.of(0.1, new BigDecimal("0.5")), values("x < ? AND price > ?", 0.1, 0.5));
+    assertEquals(
+        List.of(new BigDecimal("1.0"), new BigDecimal("2.5")),
+        values("price BETWEEN ? AND ?", 1.0, 2.5));
+    assertEquals(List.of(7L, new BigDecimal("2.5")), values("price IN (?, ?, 3)", 7L, 2.5));
+    assertEquals(List.of(new BigDecimal("2.5")), values("price IS NOT DISTINCT FROM ?", 2.5));
+    // Ignite compares these as doubles.
+    assertEquals(List.of(0.1), values("price * ? < 5", 0.1));
+    assertEquals(List.of(0.1), values("x BETWEEN price AND ?", 0.1));
+    assertEquals(List.of(Double.NaN), values("x < ?", Double.NaN));
+    assertRefused(
+        () -> SelectRules.condition(TYPED, "price < ?", Double.POSITIVE_INFINITY),
+        "it compares a decimal with Infinity",
+        "CAST(... AS DOUBLE)");
+  }
+
+  private static List<Object> values(String where, Object... parameters) {
+    return List.of(SelectRules.condition(TYPED, where, parameters).values());
+  }
+
+  @Test
+  public void computedColumnsThatAreNeitherNumbersNorTextsAreKnown() {
+    RowSelect select =
+        SelectRules.statement(
+            TYPED,
+            "SELECT u, CAST(name AS UUID) AS a, CASE WHEN n = 1 THEN u END AS b, COALESCE(u, NULL)"
+                + " AS c, name || 'x' AS d, CAST(name AS BINARY) AS e, n + 1 AS f, other AS g,"
+                + " COALESCE(other, NULL) AS h FROM DIGIT");
+    assertEquals(
+        List.of("a", "b", "c"),
+        select.columns().stream()
+            .filter(column -> column.isFixed)
+            .map(column -> column.name)
+            .collect(Collectors.toList()));
   }
 
   @Test
