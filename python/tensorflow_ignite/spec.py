@@ -688,6 +688,41 @@ class MissingNode(Value):
 
 
 @dataclass(frozen=True)
+class BaselineNode(Value):
+    """A node of the baseline, or another server node of the cluster.
+
+    Attributes:
+        consistent_id: Its name.
+        address: host:port of its node API; without a service: an address of its host; empty: unknown.
+        is_member: Whether it is in the baseline.
+        is_online: Whether it is in the cluster.
+    """
+
+    consistent_id: str
+    address: str
+    is_member: bool
+    is_online: bool
+
+    @property
+    def state(self) -> Literal["online", "offline", "outside"]:
+        """Of a node of the baseline, whether it is in the cluster; else ``"outside"``."""
+        return "outside" if not self.is_member else "online" if self.is_online else "offline"
+
+
+@dataclass(frozen=True)
+class Baseline(Value):
+    """The nodes to which Ignite assigns partitions.
+
+    Attributes:
+        nodes: Those of the baseline, and the other server nodes of the cluster, sorted by their names.
+        is_automatic: Whether Ignite adjusts it itself when nodes join and leave, as it does by default in memory.
+    """
+
+    nodes: tuple[BaselineNode, ...]
+    is_automatic: bool
+
+
+@dataclass(frozen=True)
 class Node(Value):
     """One node of the cluster that runs the service.
 

@@ -134,6 +134,21 @@ class NodeApiServer(job_pb2_grpc.NodeApiServiceServicer):
             node.availability = 0 if request.undo else job_pb2.NODE_AVAILABILITY_DRAINED
             return job_pb2.DrainNodeResponse(node=node)
 
+    def GetBaseline(self, request: Any, context: Any) -> Any:
+        with self._call("GetBaseline", context):
+            return job_pb2.GetBaselineResponse(baseline=self.state.baseline)
+
+    def ChangeBaseline(self, request: Any, context: Any) -> Any:
+        with self._call("ChangeBaseline", context):
+            online = {node.consistent_id for node in self.state.baseline.nodes if node.is_online}
+            for name in request.remove:
+                if name in online:
+                    _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "INVALID_REQUEST", f"Node {name} is online.")
+            left = [node for node in self.state.baseline.nodes if node.consistent_id not in request.remove]
+            for node in left:
+                node.is_member |= node.consistent_id in request.add or (request.add_online and node.is_online)
+            return job_pb2.ChangeBaselineResponse(baseline=job_pb2.BaselineState(nodes=left))
+
     def RemoveJob(self, request: Any, context: Any) -> Any:
         with self._call("RemoveJob", context):
             job = self._find(request.job_id, context)
@@ -240,6 +255,7 @@ class State:
         self.chunks = 0
         self.logs: dict[str, list[Any]] = {}
         self.nodes: list[Any] = []
+        self.baseline = job_pb2.BaselineState()
         #: What every answer warns of.
         self.warning = ""
         #: A job that is asked to stop does so at once.

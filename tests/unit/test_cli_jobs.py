@@ -580,6 +580,42 @@ def test_a_node_is_drained_until_that_is_undone(cli, node) -> None:
     assert json.loads(cli("drain", "n2", "--json")[1])["availability"] == "drained"
 
 
+def test_the_baseline_is_shown_and_changed(cli, node) -> None:
+    node.state.baseline = job_pb2.BaselineState(
+        nodes=[
+            job_pb2.BaselineEntry(consistent_id="n1", address="h:10820", is_member=True, is_online=True),
+            job_pb2.BaselineEntry(consistent_id="n2", address="10.0.0.2", is_member=True),
+            job_pb2.BaselineEntry(consistent_id="n3", is_online=True),
+        ]
+    )
+    code, out, _ = cli("baseline")
+    assert code == 0
+    assert out.splitlines() == [
+        "NAME  STATE    ADDRESS",
+        "n1    online   h:10820",
+        "n2    offline  10.0.0.2",
+        "n3    outside  -",
+        "node n3 gets no partitions: tensorflow-ignite baseline --add NODE",
+    ]
+    shown = json.loads(cli("baseline", "--json")[1])
+    assert shown["nodes"][1] == {
+        "consistent_id": "n2",
+        "address": "10.0.0.2",
+        "is_member": True,
+        "is_online": False,
+    }
+    assert shown["is_automatic"] is False
+    changed = cli("baseline", "--add", "n3", "--remove", "n2")
+    assert changed[:2] == (0, "NAME  STATE   ADDRESS\nn1    online  h:10820\nn3    online  -\n")
+    code, _, err = cli("baseline", "--remove", "n1", "--add-online")
+    assert (code, err) == (1, "error: Node n1 is online.\n")
+    code, _, err = cli("baseline", "--force")
+    assert code == 2
+    assert "--force belongs to a change" in err
+    node.state.baseline.is_automatic = True
+    assert cli("baseline")[1].endswith("Ignite adjusts the baseline itself when nodes join and leave\n")
+
+
 def test_a_drained_node_is_waited_for_until_it_is_empty_or_the_time_is_over(monkeypatch) -> None:
     here = SimpleNamespace(id="n", tasks=2)
     processes = [SimpleNamespace(node_id="n"), SimpleNamespace(node_id="other")]

@@ -134,7 +134,7 @@ def test_nodes_with_a_fault_are_named_with_the_remedy(node) -> None:
     found = examine(node.address)
     lost = "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions"
     check(found["losses"], "failed", lost, "tensorflow-ignite accept-data-loss tensorflow-ignite-logs")
-    check(found["baseline"], "warning", "n4 at 10.0.0.4 of the baseline is missing", "--baseline remove")
+    check(found["baseline"], "warning", "n4 at 10.0.0.4 of the baseline is missing", "baseline --remove NODE")
     check(found["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")
     check(found["drained nodes"], "warning", "node 1a1b2c3d on h1 are drained", "tensorflow-ignite drain --undo NODE")
     unproven = "node 1a1b2c3d on h1: the end of attempt 2 of job 7f3a0000 is not proven (pids 12)"

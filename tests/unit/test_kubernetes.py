@@ -116,6 +116,7 @@ def test_the_plain_manifests_are_what_the_chart_renders() -> None:
         ("memory=null", "memory"),
         ("security.access=null", "access"),
         ("workSize=500K", "at '/workSize': '500K' does not match pattern"),
+        ("service.jobs.maxTasks=8", "invalid propertyName 'jobs'"),
     ],
 )
 def test_a_value_of_another_type_is_one_message(option: str, message: str) -> None:
@@ -166,6 +167,32 @@ def test_a_cluster_on_disk_without_security_has_claims_and_no_secrets(tmp_path: 
     assert (name, options["activate_at"]) == ("node", 3)
     assert {probe["scheme"] for probe in references(node, "httpGet")} == {"HTTP"}
     kubernetes_valid(text)
+
+
+@needs_helm
+@pytest.mark.parametrize(("options", "seconds"), [("persistence.enabled=true", 86_400 + 600), ("replicas=3", 600)])
+def test_a_pod_may_take_longer_than_any_recovery_before_its_first_sign_of_life(options: str, seconds: int) -> None:
+    # The HTTP port opens only after Ignite has restored what is on disk, and a restart would begin that again.
+    rendered = yaml.safe_load_all(render.render("--set", options))
+    (made,) = (each for each in rendered if each["kind"] == "StatefulSet")
+    probe = made["spec"]["template"]["spec"]["containers"][0]["startupProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] == seconds
+
+
+@needs_helm
+def test_properties_of_the_service_are_values() -> None:
+    service = {"jobs.maxTasks": 10_000, "jobs.taskQuotas": {"alice": 2}, "rows.readRate": "200MB", "sqlFunctions": True}
+    text = render.render("--set", "memory.batches=1024", "--set-json", f"service={json.dumps(service)}")
+    (made,) = (each for each in yaml.safe_load_all(text) if each["kind"] == "ConfigMap")
+    properties = {
+        each.get("name"): each for each in ElementTree.fromstring(made["data"]["node.xml"]).iter(f"{BEANS}property")
+    }
+    for name, value in {**service, "rows.batchMemoryMegabytes": 1024}.items():
+        if isinstance(value, dict):
+            entries = properties[name].iter(f"{BEANS}entry")
+            assert {each.get("key"): each.get("value") for each in entries} == {"alice": "2"}
+        else:
+            assert properties[name].get("value") == str(value).replace("True", "true")
 
 
 def kubernetes_valid(text: str) -> None:

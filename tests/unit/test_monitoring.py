@@ -16,7 +16,9 @@ import yaml
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples/monitoring"
 #: Labels that Prometheus and histograms add.
-ADDED = {"instance", "le"}
+ADDED = {"instance", "job", "le"}
+#: A metric that Prometheus makes of each scrape.
+UP = "up"
 
 needs_promtool = pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 
@@ -54,13 +56,13 @@ def queries() -> list[str]:
 def test_rules_and_dashboard_name_metrics_and_labels_that_exist() -> None:
     known = documented()
     for expression in [*(rule["expr"] for rule in rules()), *queries()]:
-        named = re.findall(r"\btensorflow_ignite_\w+", expression)
+        named = re.findall(rf"\btensorflow_ignite_\w+|\b{UP}\b", expression)
         assert named, expression
-        assert set(named) <= set(known), expression
+        assert set(named) <= {*known, UP}, expression
         used = re.findall(r"(\w+)\s*(?:!=|=~|=)\s*\"", expression)
         for grouped in re.findall(r"\bby \(([^)]*)\)", expression):
             used += re.findall(r"\w+", grouped)
-        assert set(used) <= set.union(ADDED, *(known[name] for name in named)), expression
+        assert set(used) <= set.union(ADDED, *(known.get(name, set()) for name in named)), expression
 
 
 def test_each_metric_is_on_the_dashboard_or_in_a_rule() -> None:
@@ -97,11 +99,13 @@ def test_the_dashboard_has_the_form_that_grafana_imports() -> None:
         assert any(apart), (one, other)
 
 
-def test_the_scrape_configuration_loads_the_rules() -> None:
+def test_the_scrape_configuration_loads_the_rules_which_name_its_job() -> None:
     configuration = yaml.safe_load((FOLDER / "prometheus.yml").read_text())
     assert configuration["rule_files"] == ["alerts.yml"]
     (scrape,) = configuration["scrape_configs"]
     assert scrape.get("metrics_path", "/metrics") == "/metrics"
+    for rule in rules():
+        assert set(re.findall(r'\bup\{job="([^"]+)"\}', rule["expr"])) <= {scrape["job_name"]}
 
 
 @needs_promtool

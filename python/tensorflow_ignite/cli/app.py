@@ -17,6 +17,7 @@ import typer.main
 
 from tensorflow_ignite.base import system
 from tensorflow_ignite.cli import (
+    baseline,
     data_loss,
     describe,
     doctor,
@@ -104,6 +105,7 @@ _COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (node.node, "Cluster"),
     (jobs.nodes, "Cluster"),
     (drain.drain, "Cluster"),
+    (baseline.baseline, "Cluster"),
     (doctor.doctor, "Cluster"),
     (token.token, "Cluster"),
     (node.quickstart, "Cluster"),

@@ -257,7 +257,7 @@ def missing_text(node: spec.MissingNode) -> str:
     """Which node of the baseline is missing, and what to do."""
     return (
         f"node {node.text} of the baseline is missing. Start it; if it is permanently off: "
-        f"control.sh --baseline remove {node.consistent_id}"
+        f"tensorflow-ignite baseline --remove {node.consistent_id}"
     )
 
 

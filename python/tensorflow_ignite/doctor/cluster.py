@@ -253,7 +253,7 @@ def _baseline(nodes: Sequence[Node]) -> Finding:
     return _BASELINE.warning(
         f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
         "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is missing",
-        "Start them. If one is permanently off: control.sh --baseline remove CONSISTENT-ID",
+        "Start them. If one is permanently off: tensorflow-ignite baseline --remove NODE",
     )
 
 

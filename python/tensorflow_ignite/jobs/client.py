@@ -41,7 +41,7 @@ from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.net.resolve import find_credentials, resolve
 from tensorflow_ignite.net.rpc import NodeConnection
-from tensorflow_ignite.spec import JOB_STATES, Job, JobSpec, JobState, Node
+from tensorflow_ignite.spec import JOB_STATES, Baseline, Job, JobSpec, JobState, Node
 from tensorflow_ignite.v1 import job_pb2
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 _CHUNK = 1024 * 1024
 # The script of the tasks of a prediction.
 _PREDICT_SCRIPT = "predict_rows.py"
+#: The partition maps of all nodes change before the answer.
+_BASELINE_SECONDS = 60.0
 _PREDICT_CODE = b"from tensorflow_ignite.predict.task import main\n\nmain()\n"
 # Seconds until every task runs, when nodes install packages first.
 _INSTALL_TIMEOUT = 900
@@ -452,6 +454,35 @@ class Client:
         """
         request = job_pb2.DrainNodeRequest(node=node, undo=undo)
         return Node.from_proto(self._connection.call("DrainNode", lambda: request).node)
+
+    def baseline(self) -> Baseline:
+        """Returns the nodes to which Ignite assigns partitions, and the other server nodes of the cluster."""
+        return Baseline.from_proto(self._connection.call("GetBaseline", job_pb2.GetBaselineRequest).baseline)
+
+    def change_baseline(
+        self, *, add: Iterable[str] = (), add_online: bool = False, remove: Iterable[str] = (), force: bool = False
+    ) -> Baseline:
+        """Changes the baseline of a cluster with data on disk; Ignite then moves partitions.
+
+        Args:
+            add: Names (consistent ids) of nodes of the cluster.
+            add_online: All server nodes of the cluster are added.
+            remove: Names of nodes that are offline.
+            force: Also if no node of the cluster has a complete copy of some partitions on disk. Other nodes get these
+                partitions empty, and readers an error until `accept_data_loss`.
+
+        Returns:
+            The baseline after the change.
+
+        Raises:
+            NodeNotFoundError: A node to add is not in the cluster, or a node to remove is not in the baseline.
+            InvalidRequestError: A node to remove is online, or Ignite adjusts the baseline itself.
+            DataLossError: Partitions have no complete copy, and ``force`` is not set.
+            PermissionDeniedError: The caller may not do everything.
+        """
+        request = job_pb2.ChangeBaselineRequest(add=add, add_online=add_online, remove=remove, force=force)
+        response = self._connection.call("ChangeBaseline", lambda: request, timeout=_BASELINE_SECONDS)
+        return Baseline.from_proto(response.baseline)
 
     def accept_data_loss(self, cache: str) -> tuple[int, ...]:
         """Accepts for all callers that partitions of a cache have lost all their copies.

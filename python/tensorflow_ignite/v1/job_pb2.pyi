@@ -1142,6 +1142,54 @@ class DrainNodeResponse(_message.Message):
     node: Node
     def __init__(self, node: _Optional[_Union[Node, _Mapping]] = ...) -> None: ...
 
+class BaselineEntry(_message.Message):
+    __slots__ = ("consistent_id", "address", "is_member", "is_online")
+    CONSISTENT_ID_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    IS_MEMBER_FIELD_NUMBER: _ClassVar[int]
+    IS_ONLINE_FIELD_NUMBER: _ClassVar[int]
+    consistent_id: str
+    address: str
+    is_member: bool
+    is_online: bool
+    def __init__(self, consistent_id: _Optional[str] = ..., address: _Optional[str] = ..., is_member: bool = ..., is_online: bool = ...) -> None: ...
+
+class BaselineState(_message.Message):
+    __slots__ = ("nodes", "is_automatic")
+    NODES_FIELD_NUMBER: _ClassVar[int]
+    IS_AUTOMATIC_FIELD_NUMBER: _ClassVar[int]
+    nodes: _containers.RepeatedCompositeFieldContainer[BaselineEntry]
+    is_automatic: bool
+    def __init__(self, nodes: _Optional[_Iterable[_Union[BaselineEntry, _Mapping]]] = ..., is_automatic: bool = ...) -> None: ...
+
+class GetBaselineRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class GetBaselineResponse(_message.Message):
+    __slots__ = ("baseline",)
+    BASELINE_FIELD_NUMBER: _ClassVar[int]
+    baseline: BaselineState
+    def __init__(self, baseline: _Optional[_Union[BaselineState, _Mapping]] = ...) -> None: ...
+
+class ChangeBaselineRequest(_message.Message):
+    __slots__ = ("add", "add_online", "remove", "force")
+    ADD_FIELD_NUMBER: _ClassVar[int]
+    ADD_ONLINE_FIELD_NUMBER: _ClassVar[int]
+    REMOVE_FIELD_NUMBER: _ClassVar[int]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    add: _containers.RepeatedScalarFieldContainer[str]
+    add_online: bool
+    remove: _containers.RepeatedScalarFieldContainer[str]
+    force: bool
+    def __init__(self, add: _Optional[_Iterable[str]] = ..., add_online: bool = ..., remove: _Optional[_Iterable[str]] = ..., force: bool = ...) -> None: ...
+
+class ChangeBaselineResponse(_message.Message):
+    __slots__ = ("baseline",)
+    BASELINE_FIELD_NUMBER: _ClassVar[int]
+    baseline: BaselineState
+    def __init__(self, baseline: _Optional[_Union[BaselineState, _Mapping]] = ...) -> None: ...
+
 class ReportTerminationRequest(_message.Message):
     __slots__ = ("token",)
     TOKEN_FIELD_NUMBER: _ClassVar[int]

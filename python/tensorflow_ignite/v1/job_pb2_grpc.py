@@ -99,6 +99,16 @@ class NodeApiServiceStub(object):
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
                 response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
                 _registered_method=True)
+        self.GetBaseline = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/GetBaseline',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineResponse.FromString,
+                _registered_method=True)
+        self.ChangeBaseline = channel.unary_unary(
+                '/tensorflow_ignite.v1.NodeApiService/ChangeBaseline',
+                request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineRequest.SerializeToString,
+                response_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineResponse.FromString,
+                _registered_method=True)
         self.ReportTermination = channel.unary_unary(
                 '/tensorflow_ignite.v1.NodeApiService/ReportTermination',
                 request_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ReportTerminationRequest.SerializeToString,
@@ -224,6 +234,23 @@ class NodeApiServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetBaseline(self, request, context):
+        """The nodes of the baseline, to which Ignite assigns partitions, and the other server nodes of the cluster.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ChangeBaseline(self, request, context):
+        """Adds nodes of the cluster to the baseline, and removes nodes that are offline; all of it, or nothing. Not an error if
+        a node to add is in the baseline. NODE_NOT_FOUND: no node of this name can be added, or removed. INVALID_REQUEST: a node
+        to remove is online, or Ignite adjusts the baseline itself. DATA_LOST: of partitions on disk, no node of the cluster
+        has a complete copy, and force is not set.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReportTermination(self, request, context):
         """The proof that no process of an attempt is left on a node that was killed: its agent has survived it, has ended the
         tasks, and calls another node with the token of one of them. So the next attempt need not wait for the end of the lease.
@@ -318,6 +345,16 @@ def add_NodeApiServiceServicer_to_server(servicer, server):
                     servicer.DrainNode,
                     request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.FromString,
                     response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.SerializeToString,
+            ),
+            'GetBaseline': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetBaseline,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineResponse.SerializeToString,
+            ),
+            'ChangeBaseline': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChangeBaseline,
+                    request_deserializer=tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineRequest.FromString,
+                    response_serializer=tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineResponse.SerializeToString,
             ),
             'ReportTermination': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportTermination,
@@ -686,6 +723,60 @@ class NodeApiService(object):
             '/tensorflow_ignite.v1.NodeApiService/DrainNode',
             tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeRequest.SerializeToString,
             tensorflow__ignite_dot_v1_dot_job__pb2.DrainNodeResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetBaseline(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/GetBaseline',
+            tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.GetBaselineResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChangeBaseline(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tensorflow_ignite.v1.NodeApiService/ChangeBaseline',
+            tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineRequest.SerializeToString,
+            tensorflow__ignite_dot_v1_dot_job__pb2.ChangeBaselineResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -58,11 +58,16 @@ import io.tensorflowignite.v1.AcceptQuorumResponse;
 import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.AgreeOnRowsRequest;
 import io.tensorflowignite.v1.AgreeOnRowsResponse;
+import io.tensorflowignite.v1.BaselineState;
 import io.tensorflowignite.v1.CacheLoss;
+import io.tensorflowignite.v1.ChangeBaselineRequest;
+import io.tensorflowignite.v1.ChangeBaselineResponse;
 import io.tensorflowignite.v1.DrainNodeRequest;
 import io.tensorflowignite.v1.DrainNodeResponse;
 import io.tensorflowignite.v1.EndedAttempt;
 import io.tensorflowignite.v1.Event;
+import io.tensorflowignite.v1.GetBaselineRequest;
+import io.tensorflowignite.v1.GetBaselineResponse;
 import io.tensorflowignite.v1.GetJobRequest;
 import io.tensorflowignite.v1.GetJobResponse;
 import io.tensorflowignite.v1.Job;
@@ -462,6 +467,36 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     guard.drain();
     Node node = NodeDrain.set(nodes, request);
     answer(response, DrainNodeResponse.newBuilder().setNode(node).build());
+  }
+
+  @Override
+  public void getBaseline(
+      GetBaselineRequest request, StreamObserver<GetBaselineResponse> response) {
+    guard.nodes();
+    answer(response, GetBaselineResponse.newBuilder().setBaseline(baseline()).build());
+  }
+
+  @Override
+  public void changeBaseline(
+      ChangeBaselineRequest request, StreamObserver<ChangeBaselineResponse> response) {
+    guard.changeBaseline();
+    Baseline.change(ignite, request);
+    log.warning(
+        String.format(
+            "The baseline was changed [caller=%s, added=%s, online=%s, removed=%s, force=%s]",
+            guard.owner(),
+            request.getAddList(),
+            request.getAddOnline(),
+            request.getRemoveList(),
+            request.getForce()));
+    answer(response, ChangeBaselineResponse.newBuilder().setBaseline(baseline()).build());
+  }
+
+  private BaselineState baseline() {
+    return Baseline.state(
+        ignite,
+        nodes.live().stream()
+            .collect(Collectors.toMap(Node::getConsistentId, Node::getAddress, (one, two) -> two)));
   }
 
   @Override

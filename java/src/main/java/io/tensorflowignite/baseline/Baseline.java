@@ -1,18 +1,24 @@
 package io.tensorflowignite.baseline;
 
+import io.tensorflowignite.ignite.AbsentCopies;
 import io.tensorflowignite.ignite.ClusterNodes;
+import io.tensorflowignite.v1.BaselineState;
+import io.tensorflowignite.v1.ChangeBaselineRequest;
 import io.tensorflowignite.v1.MissingNode;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cluster.BaselineNode;
 import org.apache.ignite.cluster.ClusterNode;
 
-/** Which nodes of the baseline are missing; known also while the cluster is not active. */
+/** The nodes of the baseline; known also while the cluster is not active. */
 public final class Baseline {
   private Baseline() {}
 
@@ -23,21 +29,60 @@ public final class Baseline {
 
   /** The nodes of the baseline that are not in the topology, sorted by their consistent ids. */
   public static List<MissingNode> missing(Ignite ignite) {
-    Set<String> here =
-        ignite.cluster().forServers().nodes().stream()
-            .map(ClusterNode::consistentId)
-            .map(String::valueOf)
-            .collect(Collectors.toSet());
-    return nodes(ignite).stream()
-        .filter(node -> !here.contains(String.valueOf(node.consistentId())))
+    Map<String, BaselineNode> missing = new TreeMap<>(byName(nodes(ignite)));
+    missing.keySet().removeAll(byName(servers(ignite)).keySet());
+    return missing.entrySet().stream()
         .map(
             node ->
                 MissingNode.newBuilder()
-                    .setConsistentId(String.valueOf(node.consistentId()))
-                    .setHost(host(node))
+                    .setConsistentId(node.getKey())
+                    .setHost(host(node.getValue()))
                     .build())
-        .sorted((one, other) -> one.getConsistentId().compareTo(other.getConsistentId()))
         .collect(Collectors.toList());
+  }
+
+  /**
+   * The nodes of the baseline, and the other server nodes of the cluster, sorted by their
+   * consistent ids.
+   *
+   * @param addresses of node APIs, by consistent id
+   */
+  public static BaselineState state(Ignite ignite, Map<String, String> addresses) {
+    Map<String, BaselineNode> members = byName(nodes(ignite));
+    Map<String, BaselineNode> online = byName(servers(ignite));
+    Map<String, BaselineNode> all = new TreeMap<>(members);
+    all.putAll(online);
+    BaselineState.Builder state =
+        BaselineState.newBuilder().setIsAutomatic(ignite.cluster().isBaselineAutoAdjustEnabled());
+    all.forEach(
+        (name, node) ->
+            state
+                .addNodesBuilder()
+                .setConsistentId(name)
+                .setAddress(addresses.getOrDefault(name, host(node)))
+                .setIsMember(members.containsKey(name))
+                .setIsOnline(online.containsKey(name)));
+    return state.build();
+  }
+
+  /** Changes the baseline; Ignite then moves partitions. */
+  public static void change(Ignite ignite, ChangeBaselineRequest request) {
+    Map<String, BaselineNode> members = byName(nodes(ignite));
+    Map<String, BaselineNode> online = byName(servers(ignite));
+    Set<String> next =
+        BaselineChange.next(
+            request,
+            members.keySet(),
+            online.keySet(),
+            ignite.cluster().isBaselineAutoAdjustEnabled(),
+            () -> AbsentCopies.byCache(ignite));
+    if (!next.equals(members.keySet())) {
+      Map<String, BaselineNode> all = new HashMap<>(members);
+      all.putAll(online);
+      ignite
+          .cluster()
+          .setBaselineTopology(next.stream().map(all::get).collect(Collectors.toList()));
+    }
   }
 
   /** For people: {@code node-2 at 10.0.0.3}. */
@@ -48,6 +93,15 @@ public final class Baseline {
   private static Collection<BaselineNode> nodes(Ignite ignite) {
     return Optional.ofNullable(ignite.cluster().currentBaselineTopology())
         .orElse(Collections.emptyList());
+  }
+
+  private static Collection<ClusterNode> servers(Ignite ignite) {
+    return ignite.cluster().forServers().nodes();
+  }
+
+  private static Map<String, BaselineNode> byName(Collection<? extends BaselineNode> nodes) {
+    return nodes.stream()
+        .collect(Collectors.toMap(node -> String.valueOf(node.consistentId()), node -> node));
   }
 
   /** The address that other hosts know, if there is one. */

@@ -3,26 +3,43 @@ package io.tensorflowignite.ignite;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
+import org.apache.ignite.internal.managers.discovery.DiscoCache;
 import org.apache.ignite.internal.processors.cache.CacheGroupContext;
 import org.apache.ignite.internal.processors.cache.CacheGroupDescriptor;
+import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
-import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
 import org.apache.ignite.internal.processors.cache.distributed.dht.topology.GridDhtPartitionTopology;
 
-/** The caches that share partitions, during an exchange of their maps; also of other nodes. */
+/** The caches that share partitions, with the maps of them; also of other nodes. */
 public final class CacheGroup {
   private final GridCacheSharedContext<?, ?> caches;
   private final CacheGroupDescriptor descriptor;
-  private final GridDhtPartitionsExchangeFuture exchange;
+  private final Supplier<DiscoCache> nodes;
 
-  CacheGroup(
+  private CacheGroup(
       GridCacheSharedContext<?, ?> caches,
       CacheGroupDescriptor descriptor,
-      GridDhtPartitionsExchangeFuture exchange) {
+      Supplier<DiscoCache> nodes) {
     this.caches = caches;
     this.descriptor = descriptor;
-    this.exchange = exchange;
+    this.nodes = nodes;
+  }
+
+  /**
+   * The groups of caches, as of the last exchange; without those of Ignite's internal caches.
+   *
+   * @param nodes those of the maps
+   */
+  static Set<CacheGroup> all(GridCacheSharedContext<?, ?> caches, Supplier<DiscoCache> nodes) {
+    return caches.affinity().caches().values().stream()
+        .filter(cache -> cache.cacheType().userCache())
+        .map(DynamicCacheDescriptor::groupDescriptor)
+        .distinct()
+        .map(group -> new CacheGroup(caches, group, nodes))
+        .collect(Collectors.toSet());
   }
 
   /** The same in all exchanges. */
@@ -63,8 +80,6 @@ public final class CacheGroup {
   /** The partition maps, also if this node has none of the partitions. */
   private GridDhtPartitionTopology topology() {
     CacheGroupContext here = caches.cache().cacheGroup(id());
-    return here == null
-        ? caches.exchange().clientTopology(id(), exchange.events().discoveryCache())
-        : here.topology();
+    return here == null ? caches.exchange().clientTopology(id(), nodes.get()) : here.topology();
   }
 }

@@ -1,9 +1,7 @@
 package io.tensorflowignite.ignite;
 
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.apache.ignite.events.EventType;
-import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.cache.GridCacheSharedContext;
 import org.apache.ignite.internal.processors.cache.distributed.dht.preloader.GridDhtPartitionsExchangeFuture;
 
@@ -33,11 +31,6 @@ public final class PartitionExchange {
 
   /** The groups of caches, as of the last exchange; without those of Ignite's internal caches. */
   public Set<CacheGroup> groups() {
-    return caches.affinity().caches().values().stream()
-        .filter(cache -> cache.cacheType().userCache())
-        .map(DynamicCacheDescriptor::groupDescriptor)
-        .distinct()
-        .map(group -> new CacheGroup(caches, group, exchange))
-        .collect(Collectors.toSet());
+    return CacheGroup.all(caches, () -> exchange.events().discoveryCache());
   }
 }

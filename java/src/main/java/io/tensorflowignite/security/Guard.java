@@ -1,6 +1,7 @@
 package io.tensorflowignite.security;
 
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_PERMISSION_DENIED;
+import static org.apache.ignite.plugin.security.SecurityPermission.ADMIN_CLUSTER_STATE;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_CREATE;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_DESTROY;
 import static org.apache.ignite.plugin.security.SecurityPermission.CACHE_PUT;
@@ -112,6 +113,11 @@ public final class Guard {
   /** Permission to drain a node, which ends attempts of all jobs there. */
   public void drain() {
     require(Permission.STOP, null, SERVICE_CANCEL, SERVICE);
+  }
+
+  /** Permission to change the baseline, which moves the partitions of all caches. */
+  public void changeBaseline() {
+    require(Permission.ALL, null, ADMIN_CLUSTER_STATE, null);
   }
 
   /** Permission to list the nodes. */

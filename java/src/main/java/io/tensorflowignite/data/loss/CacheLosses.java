@@ -139,8 +139,9 @@ public final class CacheLosses {
           ERROR_CODE_DATA_LOST,
           String.format(
               "the loss of partitions of cache %s was not accepted: %s; Ignite itself remembers it,"
-                  + " and must reset these partitions; start nodes that can hold them, and repeat"
-                  + " this",
+                  + " and must reset these partitions; start nodes that can hold them, or remove"
+                  + " those that are permanently off (tensorflow-ignite baseline --help), and"
+                  + " repeat this",
               cache, refused.getMessage()),
           refused);
     }
