@@ -416,9 +416,7 @@ def begin_prediction(client: tfi.Client, cache: str, into: str, folder: Path) ->
     return handle, await_job(handle, waits)
 
 
-@pytest.mark.parametrize(
-    "kill", [*(pytest.param(kill, marks=pytest.mark.full) for kill in (kill_an_agent, kill_a_node)), kill_a_task]
-)
+@pytest.mark.parametrize("kill", [pytest.param(kill_a_node, marks=pytest.mark.full), kill_a_task])
 def test_each_key_has_one_result_after_a_kill_and_finished_partitions_are_not_predicted_again(
     nodes: LocalCluster, tmp_path: Path, kill: Any
 ) -> None:
