@@ -29,13 +29,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LINE = "points_of_a_line"
 PARTITIONS = 64
 ROWS = 480
-# Each kind once, and each way to train; tests/chaos/test_kinds.py has the other combinations, but not central-storage.
+# Each kind once, and each way to train; tests/chaos/test_kinds.py and test_kinds_keras.py have others.
 CELLS: list[tuple[JobKind, str]] = [
     ("multi-worker-mirrored", "keras"),
     ("mirrored", "tf_keras"),
     ("parameter-server", "tf_keras"),
     ("one", "loop"),
-    *(("central-storage", library) for library in ("keras", "tf_keras", "loop")),
+    ("central-storage", "keras"),
 ]
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
@@ -98,13 +98,24 @@ def test_examples_with_a_loop_recognise_digits(
 
 
 @pytest.mark.full
-def test_a_script_with_another_strategy_than_its_kind_fails_at_once(
-    client: tfi.Client, line: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("kind", "arguments", "reason"),
+    [
+        ("multi-worker-mirrored", ["keras", "none"], "trains under MultiWorkerMirroredStrategy.*--strategy custom"),
+        ("parameter-server", ["keras"], "cannot train under ParameterServerStrategy. Only fit of tf_keras"),
+    ],
+)
+def test_a_script_that_cannot_train_under_its_kind_fails_at_once(
+    client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, arguments: list[str], reason: str
 ) -> None:
     handle = client.submit(
-        SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", "none"], restart=tfi.Restart(max_crashes=0)
+        SCRIPTS / "train_kind.py",
+        cache=line,
+        strategy=kind,
+        args=[str(tmp_path), *arguments],
+        restart=tfi.Restart(max_crashes=0),
     )
-    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--strategy custom"):
+    with pytest.raises(JobFailedError, match=reason):
         handle.wait(timeout=LIMIT)
 
 
