@@ -6,7 +6,6 @@ Promise (rows): What TensorFlow writes changes no row that is read again.
 from __future__ import annotations
 
 import contextlib
-import gc
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +19,7 @@ tf = pytest.importorskip("tensorflow")
 from flight_cluster import ROWS, BecomeTask, Cluster, numbers, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
-from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data import pyfunc  # noqa: E402
-from tensorflow_ignite.data.epoch_readers import readers  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS_OF_EPOCHS = (40, 100, 20, 70)
@@ -128,37 +125,6 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
         tfi.dataset("numbers", columns=["label"], label="nope", options=tfi.ReadOptions(address="nobody:1"))
 
 
-@pytest.mark.full
-def test_invalid_arguments_are_refused_before_any_call() -> None:
-    options: dict[str, Any]
-    wrong = {"shuffle": 0, "seed": -1, "uneven": "fill", "snapshot": 1, "nulls": "drop", "label": 3}
-    for name, value in wrong.items():
-        with pytest.raises(errors.InvalidRequestError, match=name):
-            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1"), **{name: value})
-    for options in ({"memory": "much"}, {"transport": "mail"}):
-        with pytest.raises(errors.InvalidRequestError, match=next(iter(options))):
-            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1", **options))
-
-
-@pytest.mark.full
-def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -> None:
-    dataset = tfi.dataset(
-        "numbers", columns=["pixels", "label"], snapshot=True, options=tfi.ReadOptions(address=cluster.address)
-    )
-    first = labels(dataset.batch(100))
-    sent = len(cluster.sent)
-    assert sent == 8
-    assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
-    assert labels(dataset.batch(10).take(3)) == first[:30]
-    assert len(cluster.sent) == sent
-    assert readers.snapshot_bytes() > ROWS * 48
-    iterator = iter(dataset.batch(100))
-    next(iterator)
-    del dataset
-    gc.collect()
-    assert sum(len(batch["label"]) for batch in iterator) == 900
-
-
 def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> None:
     def runs(seed: int | None, **options: Any) -> list[list[int]]:
         dataset = tfi.dataset(
@@ -245,19 +211,6 @@ def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task
 
 
 @pytest.mark.full
-def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
-    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
-) -> None:
-    task(0)
-    dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
-    cluster.add("numbers", table_of({"label": np.arange(800, dtype=np.int32)}))
-    for _ in range(2):
-        assert len(labels(dataset.batch(50))) == 375
-    (warning,) = [record.message for record in caplog.records if "every worker" in record.message]
-    assert "has 300 rows in epoch 0; an epoch has 375 on every worker, as agreed when it began: 75 are" in warning
-
-
-@pytest.mark.full
 def test_an_iterator_that_would_read_something_else_says_so(cluster: Cluster, task: BecomeTask, tmp_path: Path) -> None:
     task(0)
     iterator = iter(tfi.dataset("numbers", columns=["label"]).batch(10))
@@ -292,21 +245,6 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
         seen += numbers
     if uneven == "repeat":
         assert set(seen) == set(range(ROWS))
-
-
-@pytest.mark.full
-def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
-    @tf.function
-    def total() -> Any:
-        rows = tfi.dataset(
-            "numbers", columns=["label"], shuffle=True, snapshot=True, options=tfi.ReadOptions(address=cluster.address)
-        )
-        return rows.batch(64).reduce(tf.constant(0), lambda sum_, batch: sum_ + tf.reduce_sum(batch["label"]))
-
-    assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
-    # What lives in a graph lives as long as its process.
-    for name in list(readers._datasets):
-        readers.forget(name)
 
 
 @pytest.mark.parametrize("snapshot", ["refresh", "frozen"])

@@ -181,15 +181,6 @@ def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster
 
 
 @pytest.mark.full
-def test_partitions_may_be_chosen(cluster: Cluster) -> None:
-    dataset = tfi.dataset(
-        "numbers", columns=["label"], partitions=[1, 2], exact=True, options=tfi.ReadOptions(address=cluster.address)
-    )
-    assert sorted(labels(dataset)) == [number for number in range(ROWS) if number % 8 in (1, 2)]
-    assert int(dataset.cardinality()) == ROWS // 4
-
-
-@pytest.mark.full
 def test_outside_a_job_the_environment_names_cache_and_address(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,25 +182,6 @@ def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_s
 
 
 @pytest.mark.full
-def test_more_changes_than_a_node_remembers_are_read_whole(
-    cluster: LocalCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    cache = made(cluster, "overrun", 100)
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
-    rows = Followed(cache, cluster.address, changes=tfi.Changes(since=position, follow=True))
-    put(cluster, cache, {0: 1})
-    assert rows.until(1) == [(0, 1)]
-    # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.
-    many = {key: key + 7 for key in range(120_000)}
-    put(cluster, cache, many)
-    found: dict[int, int] = {}
-    while len(found) < len(many):
-        found.update(rows.take())
-    assert found == many
-    assert "rows are put faster than they are read" in caplog.text
-
-
-@pytest.mark.full
 def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     cache, other = made(cluster, "refused", 10), made(cluster, "other_cache", 10)
     position = tfi.position(other, options=tfi.ReadOptions(address=cluster.address))
