@@ -79,18 +79,14 @@ def test_each_kind_trains_in_each_way(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("kind", "example"), [("multi-worker-mirrored", "digits.py"), ("parameter-server", "digits_ps.py")]
-)
-def test_examples_with_a_loop_recognise_digits(
-    cluster: LocalCluster, client: tfi.Client, kind: JobKind, example: str
-) -> None:
+def test_the_example_of_parameter_servers_recognises_digits(cluster: LocalCluster, client: tfi.Client) -> None:
     pixels, label = pytest.importorskip("sklearn.datasets").load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(label))
     for cache, rows in {"handwritten": order[:1437], "handwritten_test": order[1437:]}.items():
         data = {"pixels": pixels[rows].astype(np.uint8), "label": label[rows]}
         tfi.load(cache, data, if_exists="replace", address=cluster.address)
-    handle = client.submit(EXAMPLES / example, cache="handwritten", strategy=kind, args=["--epochs", "12"])
+    script, kind = EXAMPLES / "digits_ps.py", "parameter-server"
+    handle = client.submit(script, cache="handwritten", strategy=kind, args=["--epochs", "12"])
     job = handle.wait(timeout=LIMIT)
     assert job.progress.step == job.progress.total_steps > 0
     (accuracy,) = [line.text for line in handle.logs() if line.text.startswith("test accuracy=")]
