@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import psutil
 
+import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalNode
 
 # How long nodes wait for one that stands still; 10 s by default. For node_configuration(node=...).
@@ -16,3 +19,8 @@ def agent_of(node: LocalNode) -> psutil.Process:
     """The agent of a node."""
     [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
     return agent
+
+
+def read_at(nodes: Any, **options: Any) -> tfi.ReadOptions:
+    """Options of a read that asks the node at the address of a cluster, or of a client."""
+    return tfi.ReadOptions(address=nodes.address, **options)

@@ -18,15 +18,6 @@ class Doubler(tf.Module):
         return {"y": 2 * x}
 
 
-class Sized(tf.Module):
-    """Makes a tensor of the requested number of mebibytes, and returns its sum."""
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32, "mebibytes")])
-    def fill(self, mebibytes: tf.Tensor) -> dict[str, tf.Tensor]:
-        filled = tf.random.stateless_uniform([tf.reduce_max(mebibytes), 1 << 18], [1, 2])
-        return {"sum": tf.zeros_like(mebibytes, tf.float32) + tf.reduce_sum(tf.sort(filled))}
-
-
 def write(module: tf.Module, function: tf.types.experimental.GenericFunction, directory: Path) -> Path:
     """A version of a model with one signature."""
     tf.saved_model.save(module, str(directory), signatures={"serving_default": function})

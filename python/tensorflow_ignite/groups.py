@@ -6,6 +6,8 @@ field: its smallest and largest value, and the kinds of jobs that have it. Nodes
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -37,6 +39,13 @@ class Strategy(Value):
     server_nodes: Mapping[str, str] = field(default_factory=dict, hash=False)
     roles: Mapping[str, int] = field(default_factory=dict, hash=False)
     chief: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """Lets `dataclasses.replace` give only what the subclass takes: the other options are those of its kind."""
+        taken = inspect.signature(cls.__init__).parameters
+        cls.__dataclass_fields__ = {name: copy.copy(each) for name, each in cls.__dataclass_fields__.items()}
+        for name, each in cls.__dataclass_fields__.items():
+            each.init = name in taken
 
     def __eq__(self, other: object) -> bool:
         """Whether all options are equal: a job's strategy has no subclass."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +12,11 @@ import pytest
 from arena import CACHE, JOB_SECONDS, MIB, SECONDS, Arena
 from jobs import cli
 from streams import PER_CONNECTION, unread
-from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
-JOBS = 1_000
-AT_ONCE = 100
 # No worker can be placed, and nobody waits: such a job fails without a process.
 UNPLACEABLE: dict[str, Any] = {
     "workers": tfi.Workers(minimum=1_000),
@@ -34,37 +29,6 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "nothing.py"
     path.write_text("")
     return path
-
-
-def test_a_thousand_jobs_in_the_table(arena: Arena, script: Path) -> None:
-    with tfi.connect(",".join(arena.addresses)) as client:
-        template = client.submit(script, cache=CACHE, args=["x" * 100] * 10, **UNPLACEABLE)
-        with pytest.raises(errors.JobFailedError):
-            template.wait(JOB_SECONDS)
-        with grpc.insecure_channel(arena.address) as channel:
-            stub = job_pb2_grpc.NodeApiServiceStub(channel)
-            spec = stub.GetJob(job_pb2.GetJobRequest(job_id=template.id)).job.spec
-            spec.checkpoint_directory = ""
-
-            def submit(number: int) -> str:
-                request = job_pb2.SubmitJobRequest(spec=spec, request_id=str(uuid.uuid4()))
-                job_id: str = stub.SubmitJob(request, timeout=SECONDS).job.id
-                return job_id
-
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                ids = [template.id, *pool.map(submit, range(JOBS - 1))]
-        arena.victim.check()
-        listed = cli("ps", "--json", "--limit", str(2 * JOBS), address=arena.address)
-        assert listed.returncode == 0, listed.stderr
-        assert listed.stdout.count('"id"') >= JOBS
-        await_true(
-            lambda: all(job.is_over for job in client.jobs(limit=2 * JOBS) if job.id in set(ids)),
-            "jobs are not over",
-            4 * SECONDS,
-        )
-        with ThreadPoolExecutor(16) as pool:
-            list(pool.map(lambda job_id: client.job(job_id).remove(), ids))
-        assert [job.id for job in client.jobs(limit=2 * JOBS)] == [arena.victim.job_id]
 
 
 @pytest.mark.parametrize("count", [100_000, 1_000_000])

@@ -19,6 +19,7 @@ from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.v1 import data_pb2
 
@@ -84,7 +85,7 @@ def slow_callers(arena: Arena, slow: str, purpose: str) -> Iterator[None]:
             caller.wait()
     await_true(lambda: running_queries(arena) == 0, "queries run without their callers", SECONDS)
     # Those that waited for their turns have left too.
-    assert tfi.read_table(slow, where="value = 'b'", options=tfi.ReadOptions(address=arena.address)).num_rows == 0
+    assert tfi.read_table(slow, where="value = 'b'", options=read_at(arena)).num_rows == 0
 
 
 @pytest.mark.parametrize("purpose", ["read", "count"])
@@ -95,10 +96,8 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
         time.sleep(3)
         if purpose == "count":
             # Its rows are not counted.
-            assert (
-                tfi.read_table(slow, where="value = 'b'", options=tfi.ReadOptions(address=arena.address)).num_rows == 0
-            )
-        assert tfi.read_table(slow, options=tfi.ReadOptions(address=arena.address)).num_rows == ROWS
+            assert tfi.read_table(slow, where="value = 'b'", options=read_at(arena)).num_rows == 0
+        assert tfi.read_table(slow, options=read_at(arena)).num_rows == ROWS
         with tfi.connect(arena.address) as client:
             assert len(client.nodes()) == len(arena.addresses)
         arena.victim.check()
@@ -106,7 +105,7 @@ def test_conditions_that_take_minutes_block_nobody_and_end_with_their_callers(
 
 def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena, slow: str) -> None:
     with ThreadPoolExecutor(CALLERS) as threads:
-        options = tfi.ReadOptions(address=arena.address)
+        options = read_at(arena)
         readers = [threads.submit(tfi.read_table, slow, where=WHERE, options=options) for _ in range(CALLERS)]
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
         with thin(arena.cluster.nodes[0]) as client:
@@ -141,4 +140,4 @@ def test_readers_that_leave_before_their_turn_keep_no_thread(arena: Arena, slow:
             for stream in [read(ticket, timeout=3) for _ in range(LEAVING)]:
                 assert stream.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
         await_true(lambda: arena.usage()[0].threads < before + LEAVING // 4, "threads wait for nobody", SECONDS)
-        assert tfi.read_table(slow, options=tfi.ReadOptions(address=arena.address)).num_rows == ROWS
+        assert tfi.read_table(slow, options=read_at(arena)).num_rows == ROWS

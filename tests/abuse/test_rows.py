@@ -10,6 +10,7 @@ from usage import thin
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite import errors
 
 
@@ -20,7 +21,7 @@ def test_a_row_of_half_the_region_is_loaded_and_read(arena: Arena, kind: str) ->
     with arena.cache("large"):
         tfi.load("large", {"value": [value]}, partitions=8, address=arena.address)
         for transport in ("tcp", "flight"):
-            rows = tfi.read_table("large", options=tfi.ReadOptions(transport=transport, address=arena.address))
+            rows = tfi.read_table("large", options=read_at(arena, transport=transport))
             assert rows.column("value")[0].as_py() == value
         _confirm_messages(arena)
 
@@ -56,16 +57,11 @@ def test_ten_thousand_columns_are_loaded_and_read(arena: Arena, sql: bool) -> No
     columns = {f"column{number}": np.arange(20) + number for number in range(10_000)}
     with arena.cache("wide"):
         tfi.load("wide", columns, partitions=8, sql=sql, address=arena.address)
-        rows = tfi.read_table("wide", options=tfi.ReadOptions(address=arena.address))
+        rows = tfi.read_table("wide", options=read_at(arena))
         assert rows.num_columns == len(columns)
         assert sorted(rows.column("column9999").to_pylist()) == columns["column9999"].tolist()
         if sql:
-            assert (
-                tfi.read_table(
-                    "wide", where="column9999 > 10010", options=tfi.ReadOptions(address=arena.address)
-                ).num_rows
-                == 8
-            )
+            assert tfi.read_table("wide", where="column9999 > 10010", options=read_at(arena)).num_rows == 8
 
 
 @pytest.mark.parametrize("levels", [30, 1_000])
@@ -80,6 +76,4 @@ def test_deeply_nested_columns_are_loaded_and_read_or_refused(arena: Arena, leve
                 tfi.load("deep", rows, address=arena.address)
         else:
             tfi.load("deep", rows, partitions=8, address=arena.address)
-            assert (
-                tfi.read_table("deep", options=tfi.ReadOptions(address=arena.address)).to_pydict() == rows.to_pydict()
-            )
+            assert tfi.read_table("deep", options=read_at(arena)).to_pydict() == rows.to_pydict()

@@ -77,7 +77,7 @@ TEST = (_JAVA, _UNIT, _pytest("nodes", "not full", "tests/integration"))
 _SECURITY = _integration("security_*", "http_secured", "untrusted", "network_*", "job_isolation")
 _FAULTS = _integration(
     *("cut_network", "data_loss", "drain", "fence_*", "job_processes", "job_quarantine", "killed_node"),
-    *("moving_partitions", "output_loss", "persistence", "planned_end", "storage_loss", "topology"),
+    *("moving_partitions", "persistence", "planned_end", "storage_loss", "topology"),
 )
 _DOCS = _integration("examples", "quickstart", "snippets", "stock_ignite")
 _TENSORFLOW = tuple(

@@ -42,8 +42,6 @@ class Cluster:
 
     caches: dict[str, Cache] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
-    # (cache, partition) for each partition that was sent, in order.
-    sent: list[tuple[str, int]] = field(default_factory=list)
     # Rows that DoGet leaves out at the end, to play a cluster that loses rows.
     missing_rows: int = 0
     # Streams end only when their reader cancels them.
@@ -238,7 +236,6 @@ class Node(flight.FlightServerBase):
                     if since.get(part) == version:
                         continue
                     result.whole.append(part)
-                self._cluster.sent.append((command.cache, part))
                 table = cache.partitions[part].select([name for name in schema.names if name not in IDENTITY_COLUMNS])
                 if command.positions:
                     keys = cache.partitions[part].column("_key")

@@ -96,7 +96,6 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_later_run_reads_none(
     ("kind", "library"),
     [
         ("multi-worker-mirrored", "keras"),
-        ("multi-worker-mirrored", "tf_keras"),
         ("parameter-server", "tf_keras"),
         ("one", "keras"),
         ("custom", "keras"),

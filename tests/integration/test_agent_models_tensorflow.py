@@ -4,7 +4,6 @@ Promise (security): Only the user of the node can open the socket of a model pro
 """
 
 import os
-import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import psutil
 import pytest
 
 from agent_harness import Agent, eventually, is_alive
-from model_files import Doubler, Sized, write
+from model_files import Doubler, write
 from tensorflow_ignite.agent import model
 from tensorflow_ignite.models import tensors
 from tensorflow_ignite.testing.patience import patiently
@@ -25,7 +24,6 @@ pytestmark = pytest.mark.full
 
 KEY = predict_pb2.ModelKey(name="doubler", number=1)
 SECONDS = patiently(240.0)
-MEBIBYTE = 1 << 20
 
 
 @pytest.fixture(scope="module")
@@ -108,17 +106,6 @@ def test_a_model_that_is_not_loaded_in_time_is_ended_and_named(agent: Agent, dou
     assert not failed.unusable
 
 
-def test_a_process_that_is_killed_is_started_again(agent: Agent, doubler: Path) -> None:
-    start(agent, doubler)
-    os.kill(state(agent, predict_pb2.MODEL_STATE_SERVING).pid, signal.SIGKILL)
-    failed = agent.await_model(lambda status: status.state == predict_pb2.MODEL_STATE_FAILED, SECONDS, may_be_over=True)
-    assert "signal 9" in failed.error
-    assert not failed.unusable
-    restarted = state(agent, predict_pb2.MODEL_STATE_SERVING, restarts=1)
-    assert predict(restarted.socket, x=np.float32([4]))["y"].tolist() == [8]
-    assert "signal 9" in restarted.error
-
-
 def test_a_model_that_cannot_be_loaded_is_tried_again_after_its_pause(agent: Agent, tmp_path: Path) -> None:
     (tmp_path / "nothing").mkdir()
     start(agent, tmp_path / "nothing")
@@ -138,18 +125,6 @@ def test_a_changed_file_is_not_served(agent: Agent, doubler: Path, tmp_path: Pat
     start(agent, files)
     failed = agent.await_model(lambda status: status.state == predict_pb2.MODEL_STATE_FAILED, SECONDS)
     assert "not those that were written" in failed.error
-
-
-def test_a_model_that_needs_more_than_its_limit_ends_alone(agent: Agent, tmp_path: Path) -> None:
-    module = Sized()
-    start(agent, write(module, module.fill, tmp_path / "sized"), memory=1500 * MEBIBYTE)
-    serving = state(agent, predict_pb2.MODEL_STATE_SERVING)
-    assert predict(serving.socket, mebibytes=np.int32([1]))["sum"].shape == (1,)
-    with pytest.raises(grpc.RpcError):
-        predict(serving.socket, mebibytes=np.int32([6000]))
-    assert is_alive(agent.process.pid)
-    again = state(agent, predict_pb2.MODEL_STATE_SERVING)
-    assert predict(again.socket, mebibytes=np.int32([1]))["sum"].shape == (1,)
 
 
 def test_a_killed_agent_takes_its_model_processes_with_it(agent: Agent, doubler: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from jobs import LIMIT, PARTITIONS, SCRIPTS, partition_of, read, workers
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite.data.batches import Ragged
 from tensorflow_ignite.data.epoch_readers import readers
 from tensorflow_ignite.testing import LocalCluster
@@ -98,7 +100,7 @@ def assert_equal(found: Any, expected: Any) -> None:
 )
 def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, options: dict[str, Any]) -> None:
     pytest.importorskip("tensorflow")
-    reading = tfi.ReadOptions(address=cluster.address, **options.get("options", {}))
+    reading = read_at(cluster, **options.get("options", {}))
     options = {"nulls": "default", **options, "options": reading}
     rows, batches = tfi.dataset(cache, **options), tfi.batches(cache, batch_size=96, **options)
     for _ in range(3):
@@ -115,7 +117,7 @@ def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
     cluster: LocalCluster, cache: str, shuffle: int | None
 ) -> None:
     pytest.importorskip("tensorflow")
-    reading = tfi.ReadOptions(address=cluster.address)
+    reading = read_at(cluster)
     options: dict[str, Any] = {"nulls": "default", "options": reading, "shuffle": shuffle, "seed": 2}
     batches = tfi.batches(cache, batch_size=96, epochs=3, drop_remainder=True, **options)
     rows = tfi.dataset(cache, **options).repeat(3).batch(96, drop_remainder=True)
@@ -125,9 +127,7 @@ def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
 
 def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluster, cache: str) -> None:
     def made(**options: Any) -> Any:
-        return tfi.batches(
-            cache, columns=["id"], shuffle=True, seed=4, options=tfi.ReadOptions(address=cluster.address), **options
-        )
+        return tfi.batches(cache, columns=["id"], shuffle=True, seed=4, options=read_at(cluster), **options)
 
     batches, again = made(batch_size=96), made(batch_size=96)
     epochs = [ids(batches) for _ in range(3)]
@@ -143,13 +143,7 @@ def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluste
 
 @pytest.mark.full
 def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(cluster: LocalCluster, cache: str) -> None:
-    batches = tfi.batches(
-        cache,
-        batch_size=10,
-        columns=["id", "pixels"],
-        snapshot="frozen",
-        options=tfi.ReadOptions(address=cluster.address),
-    )
+    batches = tfi.batches(cache, batch_size=10, columns=["id", "pixels"], snapshot="frozen", options=read_at(cluster))
     kept = [batch for _ in range(3) for batch in batches]
     for batch in kept:
         assert (batch["pixels"] == batch["id"][:, None, None]).all()
@@ -164,7 +158,7 @@ def test_batches_that_are_kept_do_not_change_and_share_memory_where_they_can(clu
 def test_an_iteration_that_is_dropped_ends_its_streams_and_another_one_begins(
     cluster: LocalCluster, cache: str
 ) -> None:
-    batches = tfi.batches(cache, batch_size=3, columns=["id"], options=tfi.ReadOptions(address=cluster.address))
+    batches = tfi.batches(cache, batch_size=3, columns=["id"], options=read_at(cluster))
     for _ in range(3):
         next(iter(batches))
     assert sorted(itertools.chain(*ids(batches))) == list(range(ROWS))
@@ -183,7 +177,7 @@ def test_a_row_comes_once_in_an_epoch_that_goes_on_outside_a_job_after_rows_were
     cluster: LocalCluster, where: str | None, shuffle: int | None
 ) -> None:
     load_numbers(cluster, 0, 300, "replace")
-    reading = tfi.ReadOptions(address=cluster.address)
+    reading = read_at(cluster)
     options: Any = {"where": where, "shuffle": shuffle, "seed": 3, "options": reading}
     first = tfi.batches("put_within", batch_size=50, **options)
     used = list(itertools.islice(first, 3))
@@ -195,17 +189,15 @@ def test_a_row_comes_once_in_an_epoch_that_goes_on_outside_a_job_after_rows_were
     assert sorted(found) == list(range(300))
 
 
-def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: LocalCluster, cache: str) -> None:
-    def new() -> Any:
-        return tfi.batches(
-            cache,
-            batch_size=300,
-            columns=["id"],
-            shuffle=True,
-            seed=3,
-            options=tfi.ReadOptions(address=cluster.address),
-        )
+@pytest.fixture
+def new(cluster: LocalCluster, cache: str) -> Callable[..., Any]:
+    """Makes the same batches again, as another process does."""
+    return functools.partial(
+        tfi.batches, cache, batch_size=300, columns=["id"], shuffle=True, seed=3, options=read_at(cluster)
+    )
 
+
+def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(new: Callable[..., Any]) -> None:
     first = new()
     ids(first)
     iteration = iter(first)
@@ -224,48 +216,27 @@ def test_a_state_that_was_loaded_is_the_position_until_the_next_batch(cluster: L
     assert ids(third) == ids(first)
 
 
-def test_an_iteration_of_several_epochs_goes_on_to_its_last_epoch(cluster: LocalCluster, cache: str) -> None:
-    def new() -> Any:
-        return tfi.batches(
-            cache,
-            batch_size=300,
-            columns=["id"],
-            shuffle=True,
-            seed=3,
-            epochs=3,
-            options=tfi.ReadOptions(address=cluster.address),
-        )
-
-    first = new()
+def test_an_iteration_of_several_epochs_goes_on_to_its_last_epoch(new: Callable[..., Any]) -> None:
+    first = new(epochs=3)
     expected, following = ids(first), ids(first)
     assert (sum(map(len, expected)), sum(map(len, following))) == (3 * ROWS, 3 * ROWS)
     # Within the first, the second and the last epoch.
-    reader, found = new(), list[list[int]]()
+    reader, found = new(epochs=3), list[list[int]]()
     state: Any = None
     for batches in (1, 4, 3):
         if state is not None:
-            reader = new()
+            reader = new(epochs=3)
             reader.load_state_dict(json.loads(json.dumps(state)))
         found += ids(itertools.islice(reader, batches))
         state = reader.state_dict()
-    last = new()
+    last = new(epochs=3)
     last.load_state_dict(state)
     assert found + ids(last) == expected
     # The next iteration has all epochs again.
     assert ids(last) == following
 
 
-def test_a_state_after_the_last_batch_is_within_the_iteration_until_its_end(cluster: LocalCluster, cache: str) -> None:
-    def new() -> Any:
-        return tfi.batches(
-            cache,
-            batch_size=300,
-            columns=["id"],
-            seed=3,
-            shuffle=True,
-            options=tfi.ReadOptions(address=cluster.address),
-        )
-
+def test_a_state_after_the_last_batch_is_within_the_iteration_until_its_end(new: Callable[..., Any]) -> None:
     first, second = new(), new()
     # The last one has 100 rows.
     used = ids(itertools.islice(first, 4))
@@ -279,9 +250,7 @@ def test_an_epoch_of_a_select_goes_on_by_its_number_of_rows_and_the_log_says_so(
     cluster: LocalCluster, cache: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def new() -> Any:
-        return tfi.batches(
-            CACHE, batch_size=300, sql="SELECT id FROM Batches", options=tfi.ReadOptions(address=cluster.address)
-        )
+        return tfi.batches(CACHE, batch_size=300, sql="SELECT id FROM Batches", options=read_at(cluster))
 
     first = new()
     used = ids(itertools.islice(first, 2))

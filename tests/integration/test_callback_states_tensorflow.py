@@ -119,6 +119,14 @@ def test_callbacks_go_on_where_an_attempt_ended(kind: Any, tmp_path: Path, crash
     np.testing.assert_array_equal(after.model.get_weights()[0], calm.model.get_weights()[0])
 
 
+def model_of(kind: Any, optimizer: Any, **options: Any) -> Any:
+    """A compiled model with one layer."""
+    inputs = kind.Input([1])
+    model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
+    model.compile(optimizer, "mse", **options)
+    return model
+
+
 def counting(kind: Any, state: Any = None, *, crashes_after: int = 0, has_methods: bool = True) -> Any:
     """A callback that counts epochs, and has a state of its own."""
 
@@ -151,9 +159,7 @@ def counting(kind: Any, state: Any = None, *, crashes_after: int = 0, has_method
 
 def fit(kind: Any, folder: Path, *callbacks: Any, epochs: int = 3) -> Any:
     """A short training."""
-    inputs = kind.Input([1])
-    model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-    model.compile("sgd", "mse")
+    model = model_of(kind, "sgd")
     calls = [*callbacks, tfi.train.CheckpointCallback(directory=str(folder))]
     return model.fit(X, X, epochs=epochs, verbose=0, callbacks=calls)
 
@@ -186,9 +192,7 @@ def test_a_state_that_cannot_be_saved_is_an_error_before_the_first_step(kind: An
 @pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
 def test_a_csv_log_has_each_epoch_once_after_a_restart(kind: Any, tmp_path: Path, first: bool) -> None:
     def attempt(crashes_after: int = 0, directory: str = "checkpoints") -> list[list[str]]:
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile("sgd", "mse")
+        model = model_of(kind, "sgd")
         logger = kind.callbacks.CSVLogger(str(tmp_path / "log.csv"))
         others = [logger, counting(kind, crashes_after=crashes_after)]
         ours = [tfi.train.CheckpointCallback(directory=str(tmp_path / directory))]
@@ -278,9 +282,7 @@ def test_a_scheduler_changes_the_learning_rate_once_in_an_epoch_that_goes_on(kin
                 if len(rates) == crashes_after:
                     raise Crash
 
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile(kind.optimizers.SGD(1.0), "mse")
+        model = model_of(kind, kind.optimizers.SGD(1.0))
         halved = kind.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
         ours = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path))
         model.fit(X, X, batch_size=4, epochs=3, verbose=0, callbacks=[ours, Rates(), halved])
@@ -314,9 +316,7 @@ def test_a_callback_that_counts_batches_goes_on_with_the_last_batch_of_the_check
                 if counts.count == crashes_after:
                     raise Crash
 
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile("sgd", "mse")
+        model = model_of(kind, "sgd")
         counts = Counts()
         ours = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path))
         callbacks = [ours, counts] if first else [counts, ours]
@@ -365,9 +365,7 @@ def test_a_planned_end_after_the_last_step_of_an_epoch_loses_neither_its_evaluat
                 ends.append((epoch, {name: float(value) for name, value in logs.items()}))
 
         kind.utils.set_random_seed(7)
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile("sgd", "mse", steps_per_execution=executions)
+        model = model_of(kind, "sgd", steps_per_execution=executions)
         ours: Any = tfi.train.CheckpointCallback(every_steps=1000, directory=str(tmp_path / directory))
         rows: Any = tf.data.Dataset.from_tensor_slices((X, X)).repeat().batch(2)
         data = {"x": rows, "steps_per_epoch": 4} if is_data else {"x": X, "y": X, "batch_size": 2, "shuffle": False}
@@ -390,9 +388,7 @@ def test_a_planned_end_after_the_last_step_of_an_epoch_loses_neither_its_evaluat
 
 @pytest.mark.full
 def test_a_fit_after_one_that_has_failed_begins_with_its_own_first_epoch(kind: Any, tmp_path: Path) -> None:
-    inputs = kind.Input([1])
-    model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-    model.compile("sgd", "mse")
+    model = model_of(kind, "sgd")
     for _ in range(2):
         # The second one goes on after the first epoch.
         crash = counting(kind, has_methods=False, crashes_after=2)
@@ -411,9 +407,7 @@ def test_a_csv_log_keeps_its_columns_after_a_restart(kind: Any, tmp_path: Path) 
         rates = kind.callbacks.LearningRateScheduler(lambda epoch, rate: rate / 2)
         ours = tfi.train.CheckpointCallback(directory=str(tmp_path / "checkpoints"))
         callbacks = [rates, logger, counting(kind, crashes_after=crashes_after), ours]
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile(kind.optimizers.SGD(0.5), "mse")
+        model = model_of(kind, kind.optimizers.SGD(0.5))
         with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():
             model.fit(X, X, epochs=4, verbose=0, callbacks=callbacks, validation_data=(X, X), validation_freq=2)
         return model.history.history
@@ -479,9 +473,7 @@ def test_the_rows_of_each_step_are_counted_although_a_restart_changes_the_steps_
                 if batch + 1 == crashes_after:
                     raise Crash
 
-        inputs = kind.Input([1])
-        model = kind.Model(inputs, kind.layers.Dense(1)(inputs))
-        model.compile("sgd", "mse", steps_per_execution=executions)
+        model = model_of(kind, "sgd", steps_per_execution=executions)
         ours, rows = tfi.train.CheckpointCallback(every_steps=1, directory=str(tmp_path)), Rows()
         ours._inputs.inputs.append(rows)  # type: ignore[arg-type]
         with pytest.raises(Crash) if crashes_after else contextlib.nullcontext():

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from jobs import LIMIT, SCRIPTS, await_files, cli, read
 from meanwhile import repeating
@@ -120,41 +119,6 @@ def test_each_epoch_of_a_refreshed_snapshot_has_the_rows_of_now(
         client.get_cache(cache).clear()
     put(cluster, cache, {1: 7, 2: 8})
     await_true(lambda: sorted(rows.epoch()) == [7, 8], "an epoch has other rows")
-    rows.close()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("options", [{"shuffle": 200, "seed": 1}, {"where": "id >= 100"}], ids=["shuffled", "where"])
-def test_other_orders_and_conditions_are_refreshed_too(
-    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
-) -> None:
-    cache = made(cluster, f"refreshed_{len(options)}")
-    rows = Rows(cache, cluster.address, monkeypatch, **options)
-    settle(rows)
-    first = 100 if "where" in options else 0
-    assert sorted(rows.epoch()) == list(range(first, ROWS))
-    assert rows.received == 0
-    put(cluster, cache, {5: 5_000, 6: 50, 3_001: 3_001})
-    expected = {number: number for number in range(ROWS)} | {5: 5_000, 6: 50, 3_001: 3_001}
-    assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
-    assert sorted(rows.epoch()) == sorted(number for number in expected.values() if number >= first)
-    assert rows.received == 0
-    rows.close()
-
-
-@pytest.mark.full
-def test_a_row_that_does_not_fit_any_more_leaves_the_snapshot_until_it_fits(
-    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = made(cluster, "unfit", 100)
-    rows = Rows(cache, cluster.address, monkeypatch, on_mismatch="skip")
-    settle(rows)
-    unfit = pa.table({"key": [5], "id": pa.array([None], pa.int64()), "text": ["a null"]})
-    tfi.load(cache, unfit, key="key", if_exists="append", address=cluster.address)
-    for _ in range(2):
-        assert sorted(rows.epoch()) == [*range(5), *range(6, 100)]
-    put(cluster, cache, {5: 500})
-    assert sorted(rows.epoch()) == [*range(5), *range(6, 100), 500]
     rows.close()
 
 

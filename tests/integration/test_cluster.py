@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -32,64 +31,10 @@ with LocalCluster(nodes=2) as cluster:
 """
 
 
-@pytest.fixture(scope="module")
-def own_cluster() -> Iterator[LocalCluster]:
-    """Two nodes that the tests of this file may add to, stop and kill."""
-    with LocalCluster(nodes=2) as cluster:
-        yield cluster
-
-
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives agents of killed nodes less time to end; there are none in these tests."""
     monkeypatch.setattr("tensorflow_ignite.testing.cluster.ORPHAN_TIMEOUT", 2.0)
-
-
-@pytest.mark.full
-def test_all_nodes_answer_and_see_each_other(own_cluster: LocalCluster) -> None:
-    assert len(set(own_cluster.addresses)) == len(own_cluster.nodes) == 2
-    ids = {node.node_id for node in own_cluster.nodes}
-    assert all(node.known_nodes == ids for node in own_cluster.nodes)
-    assert own_cluster.address == own_cluster.nodes[0].address
-
-
-@pytest.mark.full
-def test_a_killed_node_ends_and_the_others_notice(own_cluster: LocalCluster) -> None:
-    before = own_cluster.nodes
-    node = own_cluster.start_node()
-    assert all(node.node_id in other.known_nodes for other in before)
-    own_cluster.kill_node(node)
-    assert node.process.returncode == -signal.SIGKILL
-    own_cluster.await_settled(timeout=SECONDS)
-    assert own_cluster.nodes == before
-    assert all(node.node_id not in other.known_nodes for other in before)
-
-
-@pytest.mark.full
-def test_a_suspended_node_goes_on_when_it_is_resumed_and_a_stopped_one_leaves(own_cluster: LocalCluster) -> None:
-    before = own_cluster.nodes
-    node = own_cluster.start_node()
-    own_cluster.suspend_node(node)
-    await_true(lambda: psutil.Process(node.pid).status() == psutil.STATUS_STOPPED, "the node still runs")
-    assert node.address not in own_cluster.addresses
-    own_cluster.resume_node(node)
-    own_cluster.await_settled(timeout=SECONDS)
-    assert node.address in own_cluster.addresses
-    own_cluster.stop_node(node)
-    assert node.process.returncode == 0
-    assert own_cluster.nodes == before
-    assert all(node.node_id not in other.known_nodes for other in before)
-
-
-@pytest.mark.full
-def test_two_clusters_do_not_become_one_and_a_folder_given_for_files_stays(
-    own_cluster: LocalCluster, tmp_path: Path
-) -> None:
-    with LocalCluster(nodes=1, directory=tmp_path) as other:
-        assert other.nodes[0].known_nodes == {other.nodes[0].node_id}
-        log = other.nodes[0].log
-    assert len(own_cluster.nodes[0].known_nodes) == 2
-    assert "stopped OK" in log.read_text()
 
 
 @pytest.mark.full

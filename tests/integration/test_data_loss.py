@@ -15,6 +15,7 @@ import pytest
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite.errors import DataLossError
 from tensorflow_ignite.testing import LocalCluster
 
@@ -53,23 +54,18 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
                 )
 
         tfi.load("again", rows, if_exists="replace", address=joined.address)
-        assert tfi.read_table("again", options=tfi.ReadOptions(address=kept.address)).num_rows == ROWS
+        assert tfi.read_table("again", options=read_at(kept)).num_rows == ROWS
 
-        left = tfi.read_table("rows", accept_data_loss=True, options=tfi.ReadOptions(address=joined.address)).num_rows
+        left = tfi.read_table("rows", accept_data_loss=True, options=read_at(joined)).num_rows
         assert 0 < left < ROWS
         assert (
-            int(
-                tfi.dataset(
-                    "rows", accept_data_loss=True, exact=True, options=tfi.ReadOptions(address=joined.address)
-                ).cardinality()
-            )
-            == left
+            int(tfi.dataset("rows", accept_data_loss=True, exact=True, options=read_at(joined)).cardinality()) == left
         )
         with tfi.connect(joined.address) as client:
             client.submit(script, cache="rows", restart=tfi.Restart(allow_data_loss=True)).wait(timeout=120)
-            assert_lost(lambda: tfi.read_table("rows", options=tfi.ReadOptions(address=kept.address)))
+            assert_lost(lambda: tfi.read_table("rows", options=read_at(kept)))
             assert client.accept_data_loss("rows")
-            assert tfi.read_table("rows", options=tfi.ReadOptions(address=kept.address)).num_rows == left
+            assert tfi.read_table("rows", options=read_at(kept)).num_rows == left
             assert client.accept_data_loss("rows") == ()
 
 

@@ -6,7 +6,6 @@ Promise (rows): What TensorFlow writes changes no row that is read again.
 from __future__ import annotations
 
 import contextlib
-import gc
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +19,8 @@ tf = pytest.importorskip("tensorflow")
 from flight_cluster import ROWS, BecomeTask, Cluster, numbers, tasks  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
-from tensorflow_ignite import errors  # noqa: E402
+from local_nodes import read_at  # noqa: E402
 from tensorflow_ignite.data import pyfunc  # noqa: E402
-from tensorflow_ignite.data.epoch_readers import readers  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
 
 ROWS_OF_EPOCHS = (40, 100, 20, 70)
@@ -55,7 +53,7 @@ def own(index: int) -> list[int]:
 @pytest.mark.parametrize("drop", [False, True])
 @pytest.mark.parametrize("repeat", [None, 2])
 def test_batches_are_those_of_single_rows(cluster: Cluster, drop: bool, repeat: int | None) -> None:
-    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address, batch_bytes=3000))
+    dataset = tfi.dataset("numbers", exact=True, options=read_at(cluster, batch_bytes=3000))
     rows = dataset if repeat is None else dataset.repeat(repeat)
     # Whatever comes between makes TensorFlow gather single rows; a map would make plain tensors of ragged ones.
     fast, slow = rows.batch(64, drop_remainder=drop), rows.skip(0).batch(64, drop_remainder=drop)
@@ -88,7 +86,7 @@ def test_each_epoch_asks_the_first_of_the_addresses_that_answers(cluster: Cluste
 def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster) -> None:
     from tensorflow.python.data.experimental.ops import distribute
 
-    rows = tfi.dataset("numbers", columns=["label"], exact=True, options=tfi.ReadOptions(address=cluster.address))
+    rows = tfi.dataset("numbers", columns=["label"], exact=True, options=read_at(cluster))
     assert rows.batch(250).element_spec["label"] == tf.TensorSpec([250], tf.int32)
     assert sorted(labels(rows.batch(250))) == list(range(ROWS))
     endless = rows.repeat().batch(300)
@@ -101,17 +99,11 @@ def test_a_strategy_knows_the_size_of_batches_that_are_all_full(cluster: Cluster
 
 @pytest.mark.full
 def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
-    rows = tfi.dataset(
-        "numbers", columns=["pixels", "label"], label="label", options=tfi.ReadOptions(address=cluster.address)
-    )
+    rows = tfi.dataset("numbers", columns=["pixels", "label"], label="label", options=read_at(cluster))
     assert rows.element_spec == ({"pixels": tf.TensorSpec([3, 4])}, tf.TensorSpec([], tf.int32))
-    _, both = tfi.dataset(
-        "numbers", label=["label", "words"], options=tfi.ReadOptions(address=cluster.address)
-    ).element_spec
+    _, both = tfi.dataset("numbers", label=["label", "words"], options=read_at(cluster)).element_spec
     assert list(both) == ["label", "words"]
-    features, label, weight = tfi.dataset(
-        "numbers", label="label", uneven="pad", options=tfi.ReadOptions(address=cluster.address)
-    ).element_spec
+    features, label, weight = tfi.dataset("numbers", label="label", uneven="pad", options=read_at(cluster)).element_spec
     assert (list(features), label.dtype, weight) == (
         ["pixels", "name", "words", "even"],
         tf.int32,
@@ -128,37 +120,6 @@ def test_a_label_makes_pairs_that_fit_takes(cluster: Cluster) -> None:
         tfi.dataset("numbers", columns=["label"], label="nope", options=tfi.ReadOptions(address="nobody:1"))
 
 
-@pytest.mark.full
-def test_invalid_arguments_are_refused_before_any_call() -> None:
-    options: dict[str, Any]
-    wrong = {"shuffle": 0, "seed": -1, "uneven": "fill", "snapshot": 1, "nulls": "drop", "label": 3}
-    for name, value in wrong.items():
-        with pytest.raises(errors.InvalidRequestError, match=name):
-            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1"), **{name: value})
-    for options in ({"memory": "much"}, {"transport": "mail"}):
-        with pytest.raises(errors.InvalidRequestError, match=next(iter(options))):
-            tfi.dataset("numbers", options=tfi.ReadOptions(address="nobody:1", **options))
-
-
-@pytest.mark.full
-def test_later_epochs_make_no_calls_and_end_with_the_dataset(cluster: Cluster) -> None:
-    dataset = tfi.dataset(
-        "numbers", columns=["pixels", "label"], snapshot=True, options=tfi.ReadOptions(address=cluster.address)
-    )
-    first = labels(dataset.batch(100))
-    sent = len(cluster.sent)
-    assert sent == 8
-    assert [labels(dataset.batch(70)), labels(dataset.repeat(2).batch(250))] == [first, first * 2]
-    assert labels(dataset.batch(10).take(3)) == first[:30]
-    assert len(cluster.sent) == sent
-    assert readers.snapshot_bytes() > ROWS * 48
-    iterator = iter(dataset.batch(100))
-    next(iterator)
-    del dataset
-    gc.collect()
-    assert sum(len(batch["label"]) for batch in iterator) == 900
-
-
 def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> None:
     def runs(seed: int | None, **options: Any) -> list[list[int]]:
         dataset = tfi.dataset(
@@ -166,7 +127,7 @@ def test_shuffled_epochs_differ_and_a_seed_repeats_them(cluster: Cluster) -> Non
             columns=["label"],
             shuffle=200,
             seed=seed,
-            options=tfi.ReadOptions(address=cluster.address, batch_bytes=200),
+            options=read_at(cluster, batch_bytes=200),
             **options,
         )
         return [labels(dataset.batch(64)) for _ in range(3)]
@@ -195,9 +156,7 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
 ) -> None:
     def made(seed: int = 3) -> Any:
         more = {**options, "seed": seed} if "shuffle" in options else options
-        dataset = tfi.dataset(
-            "numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address, batch_bytes=400), **more
-        )
+        dataset = tfi.dataset("numbers", columns=["label"], options=read_at(cluster, batch_bytes=400), **more)
         return dataset.repeat(epochs).batch(48)
 
     whole = labels(made())
@@ -221,10 +180,7 @@ def test_an_iterator_goes_on_from_its_state_in_another_dataset(
 def test_an_epoch_that_could_not_begin_is_begun_again(cluster: Cluster) -> None:
     # A window as large as the cache wants all rows before it gives the first.
     dataset, other = (
-        tfi.dataset(
-            "numbers", columns=["label"], shuffle=ROWS, seed=3, options=tfi.ReadOptions(address=cluster.address)
-        )
-        for _ in range(2)
+        tfi.dataset("numbers", columns=["label"], shuffle=ROWS, seed=3, options=read_at(cluster)) for _ in range(2)
     )
     cluster.nodes[2].shutdown()
     with pytest.raises(tf.errors.OpError, match="ConnectionFailedError"):
@@ -242,19 +198,6 @@ def test_partitions_that_moved_are_read_from_their_owners(cluster: Cluster, task
         assert set(labels(dataset.batch(50))) == set(own(2))
     finally:
         gone.shutdown()
-
-
-@pytest.mark.full
-def test_a_cache_that_is_written_is_warned_of_once_in_a_job(
-    cluster: Cluster, task: BecomeTask, caplog: pytest.LogCaptureFixture
-) -> None:
-    task(0)
-    dataset = tfi.dataset("numbers", columns=["label"], snapshot=False)
-    cluster.add("numbers", table_of({"label": np.arange(800, dtype=np.int32)}))
-    for _ in range(2):
-        assert len(labels(dataset.batch(50))) == 375
-    (warning,) = [record.message for record in caplog.records if "every worker" in record.message]
-    assert "has 300 rows in epoch 0; an epoch has 375 on every worker, as agreed when it began: 75 are" in warning
 
 
 @pytest.mark.full
@@ -292,21 +235,6 @@ def test_workers_of_a_mirrored_job_have_epochs_of_one_length(
         seen += numbers
     if uneven == "repeat":
         assert set(seen) == set(range(ROWS))
-
-
-@pytest.mark.full
-def test_it_may_be_made_and_run_in_a_function(cluster: Cluster) -> None:
-    @tf.function
-    def total() -> Any:
-        rows = tfi.dataset(
-            "numbers", columns=["label"], shuffle=True, snapshot=True, options=tfi.ReadOptions(address=cluster.address)
-        )
-        return rows.batch(64).reduce(tf.constant(0), lambda sum_, batch: sum_ + tf.reduce_sum(batch["label"]))
-
-    assert [int(total()) for _ in range(3)] == [ROWS * (ROWS - 1) // 2] * 3
-    # What lives in a graph lives as long as its process.
-    for name in list(readers._datasets):
-        readers.forget(name)
 
 
 @pytest.mark.parametrize("snapshot", ["refresh", "frozen"])
@@ -359,7 +287,7 @@ def test_each_epoch_of_fit_has_the_rows_of_its_time(
                 self.batches.append(0)
 
     write(ROWS_OF_EPOCHS[0])
-    rows = tfi.dataset("rows", label="y", options=tfi.ReadOptions(address=cluster.address)).batch(10)
+    rows = tfi.dataset("rows", label="y", options=read_at(cluster)).batch(10)
     data = rows.map(lambda features, label: (features["x"][:, None], label))
     scope = tf.distribute.MirroredStrategy(["CPU:0"]) if strategy else tf.distribute.get_strategy()
     with scope.scope():

@@ -18,6 +18,7 @@ from flight_cluster import ROWS, BecomeTask, Cluster, numbers, tasks  # noqa: E4
 from waiting import await_true  # noqa: E402
 
 import tensorflow_ignite as tfi  # noqa: E402
+from local_nodes import read_at  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data import pyfunc  # noqa: E402
 from tensorflow_ignite.data.loading.columns import table_of  # noqa: E402
@@ -43,9 +44,7 @@ def labels(dataset: Any) -> list[int]:
 
 
 def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) -> None:
-    dataset = tfi.dataset(
-        "numbers", key=True, exact=True, options=tfi.ReadOptions(address=cluster.address, batch_bytes=2048)
-    )
+    dataset = tfi.dataset("numbers", key=True, exact=True, options=read_at(cluster, batch_bytes=2048))
     assert int(dataset.cardinality()) == ROWS
     assert dataset.element_spec["pixels"] == tf.TensorSpec([3, 4], tf.float32)
     assert dataset.element_spec["label"] == tf.TensorSpec([], tf.int32)
@@ -58,7 +57,7 @@ def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) ->
         assert row["words"].tolist() == [b"w"] * (number % 3)
     assert sorted(seen) == list(range(ROWS))
     # Lists of any length are ragged in batches; columns come in the requested order.
-    some = tfi.dataset("numbers", columns=["words", "even"], options=tfi.ReadOptions(address=cluster.address))
+    some = tfi.dataset("numbers", columns=["words", "even"], options=read_at(cluster))
     batch = next(iter(some.batch(50)))
     assert list(batch) == list(some.element_spec) == ["words", "even"]
     assert isinstance(batch["words"], tf.RaggedTensor)
@@ -68,7 +67,7 @@ def test_each_row_comes_once_with_every_column_in_its_place(cluster: Cluster) ->
 def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
     @tf.function
     def total() -> Any:
-        dataset = tfi.dataset("numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address))
+        dataset = tfi.dataset("numbers", columns=["label"], options=read_at(cluster))
         return dataset.reduce(tf.constant(0), lambda sum_, row: sum_ + row["label"])
 
     assert int(total()) == int(total()) == ROWS * (ROWS - 1) // 2
@@ -77,15 +76,13 @@ def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
 
     model = keras.Sequential([keras.Input([3, 4]), keras.layers.Flatten(), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    rows = tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address)).map(
-        lambda row: (row["pixels"] / ROWS, row["even"])
-    )
+    rows = tfi.dataset("numbers", options=read_at(cluster)).map(lambda row: (row["pixels"] / ROWS, row["even"]))
     history = model.fit(rows.batch(100), epochs=2, verbose=0)
     assert len(history.history["loss"]) == 2
 
 
 def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address, batch_bytes=512))
+    dataset = tfi.dataset("numbers", options=read_at(cluster, batch_bytes=512))
     kept, cached = list(dataset.batch(7)), dataset.cache()
     list(cached)
     for _ in range(3):
@@ -106,9 +103,7 @@ def test_an_iterator_that_is_dropped_ends_its_streams_and_so_does_one_that_went_
         return bool(tf.zeros([]) == 0) and cluster.wait_for_streams(0, 0.5)
 
     cluster.holds_streams = True
-    dataset = tfi.dataset(
-        "numbers", columns=["label"], options=tfi.ReadOptions(address=cluster.address, batch_bytes=64)
-    ).prefetch(2)
+    dataset = tfi.dataset("numbers", columns=["label"], options=read_at(cluster, batch_bytes=64)).prefetch(2)
     iterator = iter(dataset)
     next(iterator)
     assert cluster.wait_for_streams(STREAMS * len(cluster.nodes))
@@ -151,15 +146,12 @@ def test_an_empty_cache_is_an_empty_dataset_and_rows_that_get_lost_are_an_error_
     cluster: Cluster,
 ) -> None:
     cluster.add("empty", table_of({"x": np.zeros((0, 3), np.float32), "s": np.zeros(0, "U1")}))
-    empty = tfi.dataset("empty", exact=True, options=tfi.ReadOptions(address=cluster.address))
+    empty = tfi.dataset("empty", exact=True, options=read_at(cluster))
     assert int(empty.cardinality()) == 0
     assert empty.element_spec["x"] == tf.TensorSpec([3], tf.float32)
     assert list(empty) == []
-    assert (
-        int(tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address)).cardinality())
-        == tf.data.UNKNOWN_CARDINALITY
-    )
-    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address))
+    assert int(tfi.dataset("numbers", options=read_at(cluster)).cardinality()) == tf.data.UNKNOWN_CARDINALITY
+    dataset = tfi.dataset("numbers", exact=True, options=read_at(cluster))
     cluster.missing_rows = 1
     with pytest.raises(tf.errors.OpError, match=r"994 rows arrived, 1000 were expected"):
         list(dataset)
@@ -168,25 +160,16 @@ def test_an_empty_cache_is_an_empty_dataset_and_rows_that_get_lost_are_an_error_
 @pytest.mark.full
 def test_errors_of_nodes_come_as_their_classes_and_later_with_their_text(cluster: Cluster) -> None:
     with pytest.raises(errors.CacheNotFoundError, match="cache 'nope' does not exist"):
-        tfi.dataset("nope", options=tfi.ReadOptions(address=cluster.address))
+        tfi.dataset("nope", options=read_at(cluster))
     with pytest.raises(errors.ColumnNotFoundError, match="no column 'nope'"):
-        tfi.dataset("numbers", columns=["nope"], options=tfi.ReadOptions(address=cluster.address))
-    dataset = tfi.dataset("numbers", exact=True, options=tfi.ReadOptions(address=cluster.address))
+        tfi.dataset("numbers", columns=["nope"], options=read_at(cluster))
+    dataset = tfi.dataset("numbers", exact=True, options=read_at(cluster))
     del cluster.caches["numbers"]
     with pytest.raises(tf.errors.OpError, match="cache 'numbers' does not exist"):
         list(dataset)
     cluster.stop()
     with pytest.raises(errors.ConnectionFailedError, match="no node answers"):
-        tfi.dataset("numbers", options=tfi.ReadOptions(address=cluster.address))
-
-
-@pytest.mark.full
-def test_partitions_may_be_chosen(cluster: Cluster) -> None:
-    dataset = tfi.dataset(
-        "numbers", columns=["label"], partitions=[1, 2], exact=True, options=tfi.ReadOptions(address=cluster.address)
-    )
-    assert sorted(labels(dataset)) == [number for number in range(ROWS) if number % 8 in (1, 2)]
-    assert int(dataset.cardinality()) == ROWS // 4
+        tfi.dataset("numbers", options=read_at(cluster))
 
 
 @pytest.mark.full

@@ -98,7 +98,7 @@ def test_an_attempt_that_stood_still_while_it_saved_takes_nothing_from_the_next_
     point: str, renames: str, forks: TensorFlowForks, tmp_path: Path
 ) -> None:
     folder = tmp_path / "checkpoints"
-    with contextlib.closing(Job(forks, tmp_path, "MULTI_WORKER_MIRRORED", folder)) as job:
+    with contextlib.closing(Job(forks, tmp_path, folder)) as job:
         (old,) = job.start_workers(["-c", SCRIPT, str(folder), "100", point, renames], 1, attempt=1)
         old.until("^stands still$")
         stat = Path(f"/proc/{old.process.pid}/stat")

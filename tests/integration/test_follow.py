@@ -29,6 +29,7 @@ from thin_client import thin_client
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.data import cache_position, pyfunc
 from tensorflow_ignite.data.cache_position import CachePosition
@@ -101,11 +102,11 @@ def test_all_rows_come_and_then_those_that_are_put(cluster: LocalCluster) -> Non
 @pytest.mark.full
 def test_only_what_is_put_after_a_position_comes(cluster: LocalCluster) -> None:
     cache = made(cluster, "after_position")
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    position = tfi.position(cache, options=read_at(cluster))
     assert len(position.partitions) == PARTITIONS
     assert all(one.feed for one in position.partitions)
     put(cluster, cache, {7: 1, 8: 2, ROWS: 3})
-    assert tfi.position(cache, options=tfi.ReadOptions(address=cluster.address)).changes_since(position) == 3
+    assert tfi.position(cache, options=read_at(cluster)).changes_since(position) == 3
     rows = Followed(
         cache,
         cluster.address,
@@ -120,7 +121,7 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = made(cluster, "epoch_since")
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    position = tfi.position(cache, options=read_at(cluster))
     for options in ({}, {"snapshot": False}, {"snapshot": "frozen"}, {"shuffle": 50, "seed": 2}):
         changes = tfi.Changes(since=position)
         rows = Rows(cache, cluster.address, monkeypatch, changes=changes, **options)
@@ -139,7 +140,7 @@ def test_an_epoch_since_a_position_has_each_changed_row_once(
         assert sorted(later.epoch()) == sorted(value for key, value in first.items() if key != 5)
         later.close()
         put(cluster, cache, {5: 5, 200: 200})
-        position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+        position = tfi.position(cache, options=read_at(cluster))
 
 
 @pytest.mark.full
@@ -150,7 +151,7 @@ def test_removed_rows_come_as_such_if_they_are_requested_and_rows_come_again_aft
     settled = Rows(cache, cluster.address, monkeypatch)
     settle(settled)
     settled.close()
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    position = tfi.position(cache, options=read_at(cluster))
     rows = Followed(
         cache, cluster.address, changes=tfi.Changes(since=position, follow=True, deletions=True), nulls="default"
     )
@@ -182,28 +183,9 @@ def test_a_position_that_is_not_known_any_more_reads_partitions_whole_and_says_s
 
 
 @pytest.mark.full
-def test_more_changes_than_a_node_remembers_are_read_whole(
-    cluster: LocalCluster, caplog: pytest.LogCaptureFixture
-) -> None:
-    cache = made(cluster, "overrun", 100)
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
-    rows = Followed(cache, cluster.address, changes=tfi.Changes(since=position, follow=True))
-    put(cluster, cache, {0: 1})
-    assert rows.until(1) == [(0, 1)]
-    # Nobody takes rows while each partition gets more changes than the 1,024 that are kept at least.
-    many = {key: key + 7 for key in range(120_000)}
-    put(cluster, cache, many)
-    found: dict[int, int] = {}
-    while len(found) < len(many):
-        found.update(rows.take())
-    assert found == many
-    assert "rows are put faster than they are read" in caplog.text
-
-
-@pytest.mark.full
 def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     cache, other = made(cluster, "refused", 10), made(cluster, "other_cache", 10)
-    position = tfi.position(other, options=tfi.ReadOptions(address=cluster.address))
+    position = tfi.position(other, options=read_at(cluster))
     options: dict[str, Any]
     for options, text in (
         (
@@ -223,7 +205,7 @@ def test_arguments_that_do_not_fit_are_refused(cluster: LocalCluster) -> None:
     with pytest.raises(errors.InvalidRequestError, match="is no name of a cache"):
         tfi.position(5)  # type: ignore[arg-type]
     with pytest.raises(errors.CacheNotFoundError):
-        tfi.position("no such cache", options=tfi.ReadOptions(address=cluster.address))
+        tfi.position("no such cache", options=read_at(cluster))
     with pytest.raises(errors.CacheNotFoundError):
         Followed("no such cache", cluster.address)
 

@@ -17,6 +17,7 @@ from waiting import await_true
 tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
+from local_nodes import read_at  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
 
 pytestmark = pytest.mark.full
@@ -26,9 +27,7 @@ ROWS = 500
 
 def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCluster, tmp_path: Path) -> None:
     cache = made(cluster, "tensors", ROWS)
-    dataset = tfi.dataset(
-        cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), changes=tfi.Changes(follow=True)
-    )
+    dataset = tfi.dataset(cache, columns=["id"], options=read_at(cluster), changes=tfi.Changes(follow=True))
     assert dataset.cardinality() == tf.data.INFINITE_CARDINALITY
     batches = iter(dataset.batch(100))
     found = [next(batches)["id"].numpy() for _ in range(5)]
@@ -39,9 +38,7 @@ def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCl
     del batches
     # As another process does, with a dataset of its own.
     again = iter(
-        tfi.dataset(
-            cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), changes=tfi.Changes(follow=True)
-        ).batch(100)
+        tfi.dataset(cache, columns=["id"], options=read_at(cluster), changes=tfi.Changes(follow=True)).batch(100)
     )
     tf.train.Checkpoint(iterator=again).restore(path)
     assert sorted(next(again)["id"].numpy()) == list(range(1_000, 1_100))
@@ -50,13 +47,13 @@ def test_batches_of_a_followed_cache_continue_from_a_checkpoint(cluster: LocalCl
 def test_fit_trains_on_rows_as_they_are_put(cluster: LocalCluster) -> None:
     cache = made(cluster, "fitted", ROWS)
     keras = pytest.importorskip("keras")
-    position = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    position = tfi.position(cache, options=read_at(cluster))
     put(cluster, cache, {key: key for key in range(96)})
     rows = tfi.dataset(
         cache,
         columns=["id", "text"],
         label="id",
-        options=tfi.ReadOptions(address=cluster.address),
+        options=read_at(cluster),
         changes=tfi.Changes(since=position, follow=True),
     )
     model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1)])

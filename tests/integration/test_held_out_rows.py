@@ -12,6 +12,7 @@ import pytest
 from thin_client import thin_client
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
@@ -35,7 +36,7 @@ def put(cluster: LocalCluster, cache: str, keys: range) -> None:
 
 def ids(cluster: LocalCluster, cache: str, **options: Any) -> list[int]:
     """The ids of an epoch, sorted."""
-    rows = tfi.dataset(cache, columns=["id"], options=tfi.ReadOptions(address=cluster.address), **options)
+    rows = tfi.dataset(cache, columns=["id"], options=read_at(cluster), **options)
     return sorted(int(number) for batch in rows.batch(100) for number in batch["id"])
 
 
@@ -51,7 +52,7 @@ def test_a_row_keeps_its_side_whatever_happens_to_it_and_to_the_cache(cluster: L
     assert len(validation) == pytest.approx(ROWS / 10, rel=0.3)
     assert subset(cluster, made(cluster, "other_split", partitions=7), "validation") == validation
     assert subset(cluster, cache, "training", snapshot="refresh", shuffle=True) == training
-    since = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    since = tfi.position(cache, options=read_at(cluster))
     put(cluster, cache, range(0, ROWS, 2))
     changed = [1_000_000 + number for number in validation if number % 2 == 0]
     assert subset(cluster, cache, "validation", changes=tfi.Changes(since=since)) == changed
@@ -85,7 +86,7 @@ def test_a_sample_of_old_rows_comes_with_the_new_ones_and_differs_from_dataset_t
     cluster: LocalCluster,
 ) -> None:
     cache = made(cluster, "replayed")
-    since = tfi.position(cache, options=tfi.ReadOptions(address=cluster.address))
+    since = tfi.position(cache, options=read_at(cluster))
     assert ids(cluster, cache, changes=tfi.Changes(since=since, replay=0.5)) == []
     put(cluster, cache, range(ROWS, ROWS + 100))
     samples = []

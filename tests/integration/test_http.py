@@ -104,15 +104,6 @@ def test_each_node_predicts_rows_and_columns_as_the_model_does(client: tfi.Clien
 
 
 @pytest.mark.full
-def test_strings_bytes_and_several_outputs(client: tfi.Client, model: Any) -> None:
-    url = f"http://{address(client)}/v1/models/words:predict"
-    assert call(url, {"instances": ["pig", {"b64": "/w=="}]}) == (
-        200,
-        {"predictions": [{"length": 3, "upper_bytes": {"b64": "UElH"}}, {"length": 1, "upper_bytes": {"b64": "/w=="}}]},
-    )
-
-
-@pytest.mark.full
 def test_examples_are_classified_and_regressed(client: tfi.Client, model: Any) -> None:
     url = f"http://{address(client)}/v1/models/words"
     body = {"signature_name": "classified", "examples": [{"x": 0.25}, {"x": 1.0}]}
@@ -123,25 +114,6 @@ def test_examples_are_classified_and_regressed(client: tfi.Client, model: Any) -
     assert call(f"{url}:regress", body) == (200, {"results": [0.5, 2.0]})
     status, found = call(f"http://{address(client)}/v1/models/double:classify", {"examples": [{"x": 0.25}]})
     assert (status, "takes no examples" in found["error"]) == (400, True)
-
-
-@pytest.mark.full
-def test_status_and_metadata_are_those_of_serving(client: tfi.Client, model: Any) -> None:
-    url = f"http://{address(client)}/v1/models/double"
-    assert call(url) == (
-        200,
-        {
-            "model_version_status": [
-                {"version": "1", "state": "AVAILABLE", "status": {"error_code": "OK", "error_message": ""}}
-            ]
-        },
-    )
-    status, found = call(f"{url}/metadata")
-    assert status == 200
-    assert found["model_spec"]["version"] == "1"
-    signature = found["metadata"]["signature_def"]["signature_def"]["serving_default"]
-    assert signature["inputs"]["x"]["dtype"] == "DT_FLOAT"
-    assert [dim["size"] for dim in signature["inputs"]["x"]["tensor_shape"]["dim"]] == ["-1", "3"]
 
 
 @pytest.mark.parametrize(

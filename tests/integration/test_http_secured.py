@@ -88,15 +88,6 @@ def test_callers_without_credentials_are_refused_and_metrics_need_a_permission(s
 
 
 @pytest.mark.full
-def test_a_client_needs_a_certificate_and_tls(serving: Serving) -> None:
-    with pytest.raises((urllib.error.URLError, ssl.SSLError, ConnectionError)):
-        serving.call("/v1/models/open_digits", None, token("bob"), serving.stranger)
-    plain = serving.url.replace("https:", "http:") + "/v1/models/open_digits"
-    with pytest.raises((urllib.error.URLError, ConnectionError, OSError)):
-        urllib.request.urlopen(plain, timeout=SECONDS)
-
-
-@pytest.mark.full
 def test_who_changes_files_changes_nothing_of_what_is_served(serving: Serving) -> None:
     with serving.secured.connect("dave") as client:
         # It sees no deployment, so the node refuses.

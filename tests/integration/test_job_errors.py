@@ -98,19 +98,6 @@ def test_rows_on_one_node_only_are_an_answer_and_no_crash(
 
 
 @pytest.mark.full
-def test_a_syntax_error_that_only_the_nodes_can_find_ends_the_job_soon(
-    client: tfi.Client, numbered: str, tmp_path: Path
-) -> None:
-    (tmp_path / "main.py").write_text("import broken\n")
-    (tmp_path / "broken.py").write_text("def f(:\n")
-    job = client.submit(tmp_path, cache=numbered).wait(LIMIT, raise_on_failure=False)
-    # The second attempt has the same code: a third would be pointless, though three crashes are allowed.
-    assert (job.state, len(job.attempts)) == ("failed", 2)
-    assert "SyntaxError" in job.cause
-    assert "def f(:" in job.traceback
-
-
-@pytest.mark.full
 def test_what_the_cluster_does_not_have_is_refused_at_once_with_its_name(
     cluster: LocalCluster, client: tfi.Client
 ) -> None:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import grpc
 import numpy as np
 import pytest
-from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
+from jobs import LIMIT, SCRIPTS, await_files, cli
 from waiting import await_true
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.task import CONTEXT_VARIABLE
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc
 
@@ -94,50 +88,6 @@ def test_a_job_keeps_its_files_in_the_cluster_until_it_is_removed(
     assert files.exists(code)
     assert second.refresh().state == "stopped"
     second.remove()
-
-
-@contextmanager
-def late_process(context: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process of an attempt that none of its agents knows of: as one that was cut off from its cluster."""
-    (folder / "context.json").write_text(context)
-    process = subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "late.py")],
-        env={**os.environ, CONTEXT_VARIABLE: str(folder / "context.json")},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_a_frozen_process_that_was_replaced_changes_no_file_any_more(
-    client: tfi.Client, numbered: str, files: Files, tmp_path: Path
-) -> None:
-    handle = client.submit(SCRIPTS / "keep.py", cache=numbered, args=[str(tmp_path)])
-    [context] = await_files(handle, tmp_path / "context-1.json")
-    with late_process(context, tmp_path) as late:
-        assert late.stdin is not None
-        assert late.stdout is not None
-        assert late.stdout.readline() == "written\n"
-        late.send_signal(signal.SIGSTOP)
-        running = await_job(handle, lambda job: job.state == "running")
-        assert running.attempt is not None
-        os.kill(running.attempt.tasks[1].status.pid or 0, signal.SIGKILL)
-        await_files(handle, tmp_path / "context-2.json")
-        late.send_signal(signal.SIGCONT)
-        lines = late.communicate("\n", LIMIT)[0].splitlines()
-    assert [line.split(":")[0] for line in lines] == ["publish", "overwrite", "rename", "remove", "make"]
-    for line in lines:
-        assert "AttemptSupersededError" in line, line
-    directory = f"/jobs/{handle.id}/checkpoints"
-    assert [info.path for info in files.list(directory)] == [f"{directory}/ckpt-{number}" for number in (1, 2)]
-    assert content(files, f"{directory}/ckpt-2") == b"of attempt 2"
-    (tmp_path / "go").touch()
-    handle.wait(LIMIT)
 
 
 @pytest.fixture(scope="module")

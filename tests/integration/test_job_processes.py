@@ -13,18 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT, PARTITIONS, SCRIPTS, alive, await_files, await_gone, await_job, cli
-from pyignite.datatypes import ByteArrayObject
-from thin_client import thin_client
-from waiting import await_true
+from jobs import LIMIT, PARTITIONS, SCRIPTS, alive, await_files, await_gone, await_job
 
 import tensorflow_ignite as tfi
 from local_nodes import LEASE_SECONDS, agent_of
-from tensorflow_ignite import errors
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster, LocalNode
 from tensorflow_ignite.testing.leaks import marked_processes
-from tensorflow_ignite.v1 import job_pb2
 
 pytestmark = pytest.mark.full
 
@@ -68,12 +63,6 @@ def tasks_of(node: LocalNode) -> set[int]:
     return found
 
 
-def nodes_with_agents(cluster: LocalCluster) -> set[str]:
-    """The ids of the nodes whose agents run."""
-    with tfi.connect(cluster.address) as client:
-        return {node.id for node in client.nodes() if node.agent and node.agent.pid}
-
-
 @pytest.mark.usefixtures("patient")
 def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_on_afterwards(
     nodes: LocalCluster, stay_on: Callable[[], JobHandle]
@@ -98,20 +87,6 @@ def test_a_frozen_nodes_tasks_are_killed_when_its_lease_ends_and_the_node_goes_o
     assert handle.stop(timeout=LIMIT).state == "stopped"
 
 
-def test_a_job_is_stopped_although_the_agent_of_one_of_its_nodes_is_stopped(
-    nodes: LocalCluster, stay_on: Callable[[], JobHandle]
-) -> None:
-    handle = stay_on()
-    victim = nodes.nodes[1]
-    tasks, agent = tasks_of(victim), agent_of(victim)
-    agent.suspend()
-    # The keepers end the tasks and the agent; the next agent proves it.
-    stopped = handle.stop(timeout=LIMIT)
-    assert (stopped.state, stopped.cause) == ("stopped", "stopped on request")
-    assert not [pid for pid in (*tasks, agent.pid) if alive(pid)]
-    await_true(lambda: victim.node_id in nodes_with_agents(nodes), "the node has no other agent")
-
-
 @pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
 def test_no_process_of_an_agent_that_was_stopped_or_killed_with_its_node_runs_beside_the_next_attempt(
     nodes: LocalCluster, stay_on: Callable[[], JobHandle], fate: signal.Signals
@@ -130,40 +105,3 @@ def test_no_process_of_an_agent_that_was_stopped_or_killed_with_its_node_runs_be
     shutil.rmtree(victim.task_directory)
     await_job(handle, lambda job: job.state == "running")
     assert handle.stop(timeout=LIMIT).state == "stopped"
-
-
-def test_an_unreadable_row_ends_the_tasks_of_its_job_and_a_row_of_a_later_version_leaves_them(
-    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path
-) -> None:
-    def start(name: str) -> tuple[JobHandle, set[int]]:
-        (folder := tmp_path / name).mkdir()
-        handle = client.submit(
-            SCRIPTS / "stay.py", cache=numbered, args=[str(folder), "0"], restart=tfi.Restart(max_crashes=0)
-        )
-        pids = await_files(handle, *(folder / f"worker-{index}.pid" for index in range(3)))
-        await_job(handle, lambda job: job.state == "running")
-        return handle, {int(pid) for pid in pids}
-
-    (broken, broken_tasks), (later, later_tasks) = start("broken"), start("later")
-    with thin_client(cluster.nodes[0].pid) as thin:
-        table = thin.get_cache("tensorflow-ignite-jobs")
-        before = bytes(table.get(later.id))
-        row = job_pb2.Job.FromString(before)
-        row.state = 1000  # type: ignore[assignment]
-        table.put(later.id, row.SerializeToString(), value_hint=ByteArrayObject)
-        table.put(broken.id, b"\1\2\3\4", value_hint=ByteArrayObject)
-        listed = cli("ps", address=cluster.address)
-        assert listed.returncode == 0, listed.stderr
-        assert f"job {broken.id}: the row of the job cannot be read: its 4 bytes are no job" in listed.stdout
-        assert "unknown-1000" in listed.stdout
-        await_gone(broken_tasks, LIMIT)
-        with pytest.raises(errors.JobUnreadableError, match=f"rm --force {broken.id}"):
-            broken.wait(LIMIT)
-        removed = cli("rm", "--force", broken.id, address=cluster.address)
-        assert removed.returncode == 0, removed.stderr
-        with pytest.raises(errors.JobNotFoundError):
-            broken.refresh()
-        assert all(alive(pid) for pid in later_tasks)
-        table.put(later.id, before, value_hint=ByteArrayObject)
-    (tmp_path / "later" / "go").touch()
-    assert later.wait(LIMIT).state == "succeeded"

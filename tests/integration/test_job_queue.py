@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT, await_job, cli
+from jobs import LIMIT, await_job
 
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
@@ -159,57 +158,3 @@ def test_the_quota_of_an_owner_holds_up_its_own_jobs_alone(scene: Scene) -> None
     scene.end("first")
     scene.await_running("second")
     scene.end("second", "other")
-
-
-def test_a_job_that_needs_more_tasks_than_a_node_has_room_for_runs_alone(scene: Scene) -> None:
-    small = scene.submit("small")
-    scene.await_running("small")
-    # Workers are servers: the script runs once.
-    large = scene.clients["bob"].submit(
-        scene.folder / "script.py",
-        cache="rows",
-        strategy=tfi.ParameterServer(servers=4),
-        restart=tfi.Restart(max_crashes=0),
-        args=[str(scene.folder), "large"],
-    )
-    scene.jobs["large"] = large
-    scene.await_waiting("large", "room on node")
-    scene.submit("after")
-    scene.await_waiting("after", "position 2")
-    scene.end("small")
-    scene.await_running("large")
-    scene.await_waiting("after", "position 1")
-    scene.end("large", "after")
-    assert small.refresh().state == "succeeded"
-
-
-def test_waiting_jobs_start_after_the_oldest_node_is_killed(scene: Scene, tmp_path: Path) -> None:
-    with LocalCluster(nodes=3, config=_plain(tmp_path)) as cluster:
-        tfi.load("rows", {"id": np.arange(100)}, partitions=64, backups=1, address=cluster.address)
-        script = tmp_path / "script.py"
-        with tfi.connect(",".join(cluster.addresses)) as client:
-            running, waiting = (
-                client.submit(script, cache="rows", args=[str(tmp_path), name], name=name) for name in ("runs", "waits")
-            )
-            await_job(running, lambda job: job.state == "running")
-            await_job(waiting, lambda job: job.queue_position == 1)
-            shown = cli("ps", address=cluster.addresses[1])
-            assert "pending (queue 1)" in shown.stdout, shown.stderr
-            assert "is waiting for a place in the queue (position 1): room on node" in " ".join(shown.stdout.split())
-            cluster.kill_node(cluster.nodes[0])
-            # The restarted job keeps its place; the other one waits on.
-            await_job(running, lambda job: job.state == "running" and len(job.attempts) == 2)
-            assert waiting.refresh().queue_position == 1
-            (tmp_path / "runs-ends").touch()
-            assert running.wait(LIMIT).state == "succeeded"
-            (tmp_path / "waits-ends").touch()
-            job = waiting.wait(LIMIT)
-            assert (job.state, [attempt.number for attempt in job.attempts]) == ("succeeded", [1])
-            listed = json.loads(cli("ps", "--json", address=cluster.nodes[0].address).stdout)
-            assert {job["state"] for job in listed} == {"succeeded"}
-
-
-def _plain(folder: Path) -> Path:
-    config = folder / "plain.xml"
-    config.write_text(node_configuration(jobs={"maxTasks": 1}))
-    return config

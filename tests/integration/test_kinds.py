@@ -29,13 +29,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LINE = "points_of_a_line"
 PARTITIONS = 64
 ROWS = 480
-# Each kind once, and each way to train; tests/chaos/test_kinds.py has the other combinations, but not central-storage.
+# Each kind once, and each way to train; tests/chaos/test_kinds.py and test_kinds_keras.py have others.
 CELLS: list[tuple[JobKind, str]] = [
     ("multi-worker-mirrored", "keras"),
     ("mirrored", "tf_keras"),
     ("parameter-server", "tf_keras"),
     ("one", "loop"),
-    *(("central-storage", library) for library in ("keras", "tf_keras", "loop")),
+    ("central-storage", "keras"),
 ]
 RACK = """<property name="userAttributes"><map>
   <entry key="rack" value="#{systemEnvironment['RACK']}"/></map></property>"""
@@ -79,18 +79,14 @@ def test_each_kind_trains_in_each_way(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("kind", "example"), [("multi-worker-mirrored", "digits.py"), ("parameter-server", "digits_ps.py")]
-)
-def test_examples_with_a_loop_recognise_digits(
-    cluster: LocalCluster, client: tfi.Client, kind: JobKind, example: str
-) -> None:
+def test_the_example_of_parameter_servers_recognises_digits(cluster: LocalCluster, client: tfi.Client) -> None:
     pixels, label = pytest.importorskip("sklearn.datasets").load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(label))
     for cache, rows in {"handwritten": order[:1437], "handwritten_test": order[1437:]}.items():
         data = {"pixels": pixels[rows].astype(np.uint8), "label": label[rows]}
         tfi.load(cache, data, if_exists="replace", address=cluster.address)
-    handle = client.submit(EXAMPLES / example, cache="handwritten", strategy=kind, args=["--epochs", "12"])
+    script, kind = EXAMPLES / "digits_ps.py", "parameter-server"
+    handle = client.submit(script, cache="handwritten", strategy=kind, args=["--epochs", "12"])
     job = handle.wait(timeout=LIMIT)
     assert job.progress.step == job.progress.total_steps > 0
     (accuracy,) = [line.text for line in handle.logs() if line.text.startswith("test accuracy=")]
@@ -98,13 +94,24 @@ def test_examples_with_a_loop_recognise_digits(
 
 
 @pytest.mark.full
-def test_a_script_with_another_strategy_than_its_kind_fails_at_once(
-    client: tfi.Client, line: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("kind", "arguments", "reason"),
+    [
+        ("multi-worker-mirrored", ["keras", "none"], "trains under MultiWorkerMirroredStrategy.*--strategy custom"),
+        ("parameter-server", ["keras"], "cannot train under ParameterServerStrategy. Only fit of tf_keras"),
+    ],
+)
+def test_a_script_that_cannot_train_under_its_kind_fails_at_once(
+    client: tfi.Client, line: str, tmp_path: Path, kind: JobKind, arguments: list[str], reason: str
 ) -> None:
     handle = client.submit(
-        SCRIPTS / "train_kind.py", cache=line, args=[str(tmp_path), "keras", "none"], restart=tfi.Restart(max_crashes=0)
+        SCRIPTS / "train_kind.py",
+        cache=line,
+        strategy=kind,
+        args=[str(tmp_path), *arguments],
+        restart=tfi.Restart(max_crashes=0),
     )
-    with pytest.raises(JobFailedError, match=r"trains under MultiWorkerMirroredStrategy.*--strategy custom"):
+    with pytest.raises(JobFailedError, match=reason):
         handle.wait(timeout=LIMIT)
 
 

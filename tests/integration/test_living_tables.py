@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections import OrderedDict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from pyignite.datatypes import IntObject, String
 from thin_client import thin_client, thin_port
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
 
@@ -31,7 +31,7 @@ def sql(cluster: LocalCluster) -> Iterator[Client]:
 
 def rows(cache: str, cluster: LocalCluster, **options: Any) -> list[dict[str, Any]]:
     """The rows, sorted by their first column."""
-    table = tfi.read_table(cache, options=tfi.ReadOptions(address=cluster.address), **options)
+    table = tfi.read_table(cache, options=read_at(cluster), **options)
     return sorted(table.to_pylist(), key=lambda row: str(next(iter(row.values()))))
 
 
@@ -44,7 +44,7 @@ def test_columns_are_those_that_sql_has_now(cluster: LocalCluster, sql: Client) 
         {"NAME": "Fram", "MASTS": None},
     ]
     with pytest.raises(errors.RowMismatchError, match=r"MASTS.*null"):
-        list(tfi.batches("ships", batch_size=2, columns=["MASTS"], options=tfi.ReadOptions(address=cluster.address)))
+        list(tfi.batches("ships", batch_size=2, columns=["MASTS"], options=read_at(cluster)))
     sql.sql("UPDATE Ship SET masts = 3 WHERE id = 1")
     assert rows("ships", cluster, columns=["NAME", "MASTS"], where="masts > ?", parameters=[2]) == [
         {"NAME": "Beagle", "MASTS": 3}
@@ -72,7 +72,7 @@ def test_a_loaded_cache_keeps_the_types_of_its_other_columns_when_sql_changes_on
     sql.sql(f'ALTER TABLE "{schema}"."{table}" ADD COLUMN weight DOUBLE')
     sql.sql(f'ALTER TABLE "{schema}"."{table}" DROP COLUMN note')
     sql.sql(f'UPDATE "{schema}"."{table}" SET weight = 1.5 WHERE id = 2')
-    table = tfi.read_table("altered", key=True, options=tfi.ReadOptions(address=cluster.address)).sort_by("_key")
+    table = tfi.read_table("altered", key=True, options=read_at(cluster)).sort_by("_key")
     assert table.column_names == ["_key", "image", "WEIGHT"]
     assert table.schema.field("image").type == pa.list_(pa.uint8(), 12)
     assert table["WEIGHT"].to_pylist() == [None, 1.5]
@@ -80,9 +80,7 @@ def test_a_loaded_cache_keeps_the_types_of_its_other_columns_when_sql_changes_on
     more = {"id": [3], "image": images[:1]}
     tfi.load("altered", more, key="id", if_exists="append", address=cluster.address)
     assert rows("altered", cluster, columns=["WEIGHT"], where="id = 3") == [{"WEIGHT": None}]
-    [batch] = tfi.batches(
-        "altered", where="id < 3", batch_size=2, columns=["image"], options=tfi.ReadOptions(address=cluster.address)
-    )
+    [batch] = tfi.batches("altered", where="id < 3", batch_size=2, columns=["image"], options=read_at(cluster))
     assert batch["image"].shape == (2, 3, 4)
 
 
@@ -150,42 +148,31 @@ def test_days_are_exact_or_refused(cluster: LocalCluster) -> None:
         datetime.date(9999, 12, 31),
     ]
     tfi.load("days", {"day": days}, partitions=PARTITIONS, address=cluster.address)
-    assert sorted(tfi.read_table("days", options=tfi.ReadOptions(address=cluster.address))["day"].to_pylist()) == days
+    assert sorted(tfi.read_table("days", options=read_at(cluster))["day"].to_pylist()) == days
     with pytest.raises(errors.RowMismatchError, match="1582-10-10, a day that Java's calendar does not have"):
         tfi.load("no_day", {"day": [datetime.date(1582, 10, 10)]}, address=cluster.address)
 
 
 @pytest.mark.full
-def test_nodes_of_several_time_zones_refuse_days_and_name_their_zones(tmp_path: Path) -> None:
-    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=Europe/Berlin"]) as cluster:
+def test_nodes_of_several_time_zones_refuse_days_and_compare_instants_with_instants_only() -> None:
+    noon = datetime.datetime(2020, 7, 2, 12)
+    zones = r"time zones: .*(Sao_Paulo.*Tokyo|Tokyo.*Sao_Paulo)"
+    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=America/Sao_Paulo"]) as cluster:
         columns = {"id": [1, 2], "day": [datetime.date(2026, 1, 1)] * 2}
         tfi.load("zoned", columns, partitions=PARTITIONS, address=cluster.address)
-        cluster.start_node(jvm_args=["-Duser.timezone=America/New_York"])
-        cluster.await_settled()
-        zones = "different time zones: .*Europe/Berlin.*America/New_York|America/New_York.*Europe/Berlin"
-        for options in ({}, {"where": "id = 1"}):
-            with pytest.raises(errors.InvalidRequestError, match=zones):
-                tfi.read_table("zoned", options=tfi.ReadOptions(address=cluster.address), **options)
-        with pytest.raises(errors.InvalidRequestError, match=zones):
-            tfi.load("zoned_too", columns, address=cluster.address)
-        assert sorted(
-            tfi.read_table("zoned", columns=["id"], options=tfi.ReadOptions(address=cluster.address))["id"].to_pylist()
-        ) == [1, 2]
-
-
-@pytest.mark.full
-def test_nodes_of_several_time_zones_compare_instants_with_instants_only() -> None:
-    noon = datetime.datetime(2020, 7, 2, 12)
-    with LocalCluster(nodes=1, jvm_args=["-Duser.timezone=America/Sao_Paulo"]) as cluster:
         cluster.start_node(jvm_args=["-Duser.timezone=Asia/Tokyo"])
         cluster.await_settled()
+        for options in ({}, {"where": "id = 1"}):
+            with pytest.raises(errors.InvalidRequestError, match=zones):
+                tfi.read_table("zoned", options=read_at(cluster), **options)
+        with pytest.raises(errors.InvalidRequestError, match=zones):
+            tfi.load("zoned_too", columns, address=cluster.address)
+        assert sorted(tfi.read_table("zoned", columns=["id"], options=read_at(cluster))["id"].to_pylist()) == [1, 2]
         times = [noon + datetime.timedelta(minutes=minute) for minute in range(-600, 600)]
         tfi.load("instants", {"id": list(range(1200)), "t": times}, key="id", partitions=16, address=cluster.address)
 
         def select(where: str, *parameters: Any) -> int:
-            table = tfi.read_table(
-                "instants", where=where, parameters=list(parameters), options=tfi.ReadOptions(address=cluster.address)
-            )
+            table = tfi.read_table("instants", where=where, parameters=list(parameters), options=read_at(cluster))
             return len(table)
 
         assert select("t > ?", noon.replace(tzinfo=datetime.timezone.utc)) == 599
@@ -196,7 +183,7 @@ def test_nodes_of_several_time_zones_compare_instants_with_instants_only() -> No
             ("HOUR(t) = 12", []),
             ("CAST(t AS DATE) = ?", ["2020-07-02"]),
         ):
-            with pytest.raises(errors.InvalidRequestError, match=r"time zones: .*(Sao_Paulo.*Tokyo|Tokyo.*Sao_Paulo)"):
+            with pytest.raises(errors.InvalidRequestError, match=zones):
                 select(where, *parameters)
 
 
@@ -207,16 +194,14 @@ def test_days_before_1582_are_those_of_sql_and_others_are_rows_that_do_not_fit(
     old = [datetime.datetime(1500, 3, 10, 12, 30), datetime.datetime(1582, 10, 15)]
     loaded = pa.table({"id": range(len(old)), "t": pa.array(old, pa.timestamp("us"))})
     tfi.load("old_times", loaded, key="id", partitions=PARTITIONS, address=cluster.address)
-    table = tfi.read_table("old_times", options=tfi.ReadOptions(address=cluster.address))
+    table = tfi.read_table("old_times", options=read_at(cluster))
     assert sorted(time.replace(tzinfo=None) for time in table["t"].to_pylist()) == old
-    days = tfi.read_table(
-        "old_times", sql="SELECT DAY_OF_MONTH(t) AS d FROM OldTimes", options=tfi.ReadOptions(address=cluster.address)
-    )
+    days = tfi.read_table("old_times", sql="SELECT DAY_OF_MONTH(t) AS d FROM OldTimes", options=read_at(cluster))
     assert sorted(days["d"].to_pylist()) == [10, 15]
 
     sql.sql('CREATE TABLE Leap (id INT PRIMARY KEY, d DATE) WITH "CACHE_NAME=leap"')
     sql.sql("INSERT INTO Leap (id, d) VALUES (1, '1500-02-29'), (2, '1500-03-10')")
     with pytest.raises(errors.RowMismatchError, match=r"1500-02-29, a day that only the Julian calendar has"):
-        tfi.read_table("leap", options=tfi.ReadOptions(address=cluster.address))
-    fitting = tfi.batches("leap", batch_size=2, on_mismatch="skip", options=tfi.ReadOptions(address=cluster.address))
+        tfi.read_table("leap", options=read_at(cluster))
+    fitting = tfi.batches("leap", batch_size=2, on_mismatch="skip", options=read_at(cluster))
     assert sum(len(batch["D"]) for batch in fitting) == 1

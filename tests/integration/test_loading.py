@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -160,31 +158,6 @@ def test_a_load_that_fails_in_the_middle_leaves_no_cache_and_its_own_error(clust
 
 
 @pytest.mark.full
-def test_appends_without_a_key_at_once_overwrite_no_row(cluster: LocalCluster) -> None:
-    tfi.load("added_at_once", {"n": np.zeros(100)}, partitions=PARTITIONS, address=cluster.address)
-    begin = Barrier(3)
-
-    def append(number: int) -> int:
-        begin.wait()
-        try:
-            rows = ({"n": np.full(100, number)} for _ in range(20))
-            return tfi.load("added_at_once", rows, if_exists="append", address=cluster.address, schema={"n": "float64"})
-        except errors.LimitExceededError as error:
-            assert "another load" in str(error)  # noqa: PT017
-            return 0
-
-    with ThreadPoolExecutor(3) as threads:
-        stored = list(threads.map(append, (1, 2, 3)))
-    assert set(stored) <= {0, 2000}
-    assert max(stored) == 2000
-    rows = read("added_at_once", cluster).column("n").to_pylist()
-    assert [rows.count(number) for number in range(4)] == [100, *stored]
-    # The refused load is repeated.
-    assert tfi.load("added_at_once", {"n": np.full(7, 9.0)}, if_exists="append", address=cluster.address) == 7
-    assert sorted(read("added_at_once", cluster).column("_key").to_pylist()) == list(range(107 + sum(stored)))
-
-
-@pytest.mark.full
 def test_names_and_values_that_ignite_would_confuse_or_lose_are_refused(cluster: LocalCluster) -> None:
     latin = pa.StringArray.from_buffers(1, pa.array([0, 4], pa.int32()).buffers()[1], pa.py_buffer(b"caf\xe9"))
     twice = pa.array([[("a", 1), ("a", 2)]], pa.map_(pa.string(), pa.int64()))
@@ -264,19 +237,6 @@ def test_large_rows_before_many_small_ones_are_loaded(cluster: LocalCluster) -> 
         tfi.read_table("unequal", options=tfi.ReadOptions(address=cluster.address)).column("value")
     )
     assert pc.sum(lengths).as_py() == 30 * 8 * MIB + 300_000
-
-
-@pytest.mark.full
-@pytest.mark.full
-def test_an_error_of_the_progress_after_the_last_row_leaves_a_whole_cache(cluster: LocalCluster) -> None:
-    def refuse(progress: loading.Progress) -> None:
-        if progress.rows == 20_000:
-            raise RuntimeError("after the last row")
-
-    columns = {"x": np.arange(20_000)}
-    with pytest.raises(RuntimeError, match="after the last row"):
-        tfi.load("whole", columns, progress=refuse, partitions=PARTITIONS, address=cluster.address)
-    assert tfi.read_table("whole", options=tfi.ReadOptions(address=cluster.address)).num_rows == 20_000
 
 
 @pytest.mark.full

@@ -23,7 +23,7 @@ from jobs import LIMIT, SCRIPTS, await_job, cli
 from thin_client import thin_client
 
 import tensorflow_ignite as tfi
-from local_nodes import agent_of
+from local_nodes import agent_of, read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
@@ -114,7 +114,7 @@ def test_results_are_those_of_the_model_by_key_and_sql_joins_them_with_the_rows(
         IMAGES,
         sql="SELECT i.id, i.label AS label, o.label AS kept FROM ImagesToPredict i JOIN DigitsScored o "
         "ON o.id = i.id WHERE i.label < 3",
-        options=tfi.ReadOptions(address=client.address),
+        options=read_at(client),
     )
     assert joined.num_rows == (images["label"] < 3).sum()
     assert joined["label"].to_pylist() == joined["kept"].to_pylist()
@@ -169,13 +169,7 @@ def test_results_have_the_keys_of_the_rows_and_are_beside_them(
         """Each key with its value and its partition."""
         found = {}
         for partition in range(options["partitions"]):
-            table = tfi.read_table(
-                cache,
-                key=True,
-                columns=[column],
-                partitions=[partition],
-                options=tfi.ReadOptions(address=client.address),
-            )
+            table = tfi.read_table(cache, key=True, columns=[column], partitions=[partition], options=read_at(client))
             keys = map(str, table["_key"].to_pylist())
             found.update(zip(keys, ((value, partition) for value in table[column].to_pylist()), strict=True))
         return found
@@ -228,7 +222,7 @@ def test_results_of_a_table_of_sql_have_its_keys_and_are_joined_by_them(
         joined = tfi.read_table(
             cache,
             sql=f"SELECT r.price, p.twice FROM {table} r JOIN Priced{table.lower()} p ON {condition}",
-            options=tfi.ReadOptions(address=client.address),
+            options=read_at(client),
         )
         assert joined.num_rows == count
 
@@ -416,9 +410,7 @@ def begin_prediction(client: tfi.Client, cache: str, into: str, folder: Path) ->
     return handle, await_job(handle, waits)
 
 
-@pytest.mark.parametrize(
-    "kill", [*(pytest.param(kill, marks=pytest.mark.full) for kill in (kill_an_agent, kill_a_node)), kill_a_task]
-)
+@pytest.mark.parametrize("kill", [pytest.param(kill_a_node, marks=pytest.mark.full), kill_a_task])
 def test_each_key_has_one_result_after_a_kill_and_finished_partitions_are_not_predicted_again(
     nodes: LocalCluster, tmp_path: Path, kill: Any
 ) -> None:

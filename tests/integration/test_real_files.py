@@ -14,6 +14,7 @@ import sklearn.datasets
 from jobs import cli
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
@@ -24,7 +25,7 @@ PARTITIONS = 8
 def load(cluster: LocalCluster, cache: str, data: Any, **options: Any) -> pandas.DataFrame:
     """The rows of a cache after their load, in their order."""
     tfi.load(cache, data, partitions=PARTITIONS, if_exists="replace", address=cluster.address, **options)
-    table = tfi.read_table(cache, key=True, options=tfi.ReadOptions(address=cluster.address)).sort_by("_key")
+    table = tfi.read_table(cache, key=True, options=read_at(cluster)).sort_by("_key")
     return table.drop_columns("_key").to_pandas()
 
 
@@ -49,9 +50,7 @@ def test_what_pandas_writes_by_default_is_loaded_with_names_that_sql_knows(
     assert loaded.to_dict("list") == {"column_1": ["r1", "r2", "r3"], "ph_ecog": [0, 1, 2], "note": [*frame["note"]]}
     assert "column 'column_1' of cache lung has no name in the file" in caplog.text
     assert "column 'ph_ecog' of cache lung is ph.ecog in the data" in caplog.text
-    chosen = tfi.read_table(
-        "lung", where="ph_ecog >= ?", parameters=[1], options=tfi.ReadOptions(address=cluster.address)
-    )
+    chosen = tfi.read_table("lung", where="ph_ecog >= ?", parameters=[1], options=read_at(cluster))
     assert sorted(chosen["column_1"].to_pylist()) == ["r2", "r3"]
     # Also as a key, and in data that are no file.
     tfi.load("lung_keys", frame, key="ph.ecog", partitions=PARTITIONS, address=cluster.address)
@@ -88,7 +87,7 @@ def test_the_command_line_loads_files_of_other_countries_and_prints_what_it_has_
     )
     figures = json.loads(again.stdout)
     assert (figures["columns"]["PLZ"], figures["notes"]) == ("string", {})
-    table = tfi.read_table("preise", options=tfi.ReadOptions(address=cluster.address)).sort_by("Artikel")
+    table = tfi.read_table("preise", options=read_at(cluster)).sort_by("Artikel")
     assert table.sort_by("Preis").to_pydict() == {
         "Artikel": ["Birnen", "Äpfel"],
         "Preis": [1.5, 12.5],

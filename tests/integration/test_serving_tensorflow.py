@@ -280,20 +280,6 @@ def test_a_killed_process_is_named_and_its_model_serves_again(
 
 
 @pytest.mark.full
-def test_a_killed_agent_costs_a_model_only_time(
-    service: Service, client: tfi.Client, saved: Callable[[float], Path]
-) -> None:
-    client.models.add("orphan", saved(2))
-    deployment = service.deployments.deploy("orphan", 1, replicas=1)
-    served = psutil.Process(deployment.processes[0].pid)
-    agent = next(parent for parent in served.parents() if parent.cmdline()[-1:] == ["tensorflow_ignite.agent"])
-    agent.kill()
-    assert served.wait(SECONDS) is None or not served.is_running()
-    service.when("orphan", lambda row: any(p.restarts for p in row.processes if p.state == "serving"))
-    assert service.predict("orphan", [[1, 1]]) == ([[2, 2]], 1)
-
-
-@pytest.mark.full
 def test_the_command_line_deploys_describes_and_undeploys(
     service: Service, client: tfi.Client, saved: Callable[[float], Path]
 ) -> None:
@@ -402,41 +388,6 @@ def changing(nodes: LocalCluster) -> Iterator[Service]:
     made = Service(nodes)
     yield made
     made.close()
-
-
-@pytest.mark.full
-def test_another_node_serves_when_a_replica_is_killed_and_a_node_that_joins_loads_first(
-    changing: Service, saved: Callable[[float], Path]
-) -> None:
-    cluster = changing.cluster
-    with tfi.connect(cluster.address) as client:
-        client.models.add("moving", saved(2))
-        client.models.add("everywhere", saved(3))
-    (first,) = changing.deployments.deploy("moving", 1, replicas=1).processes
-    changing.deployments.deploy("everywhere", 1)
-    victim = next(node for node in cluster.nodes if node.node_id == first.node_id)
-    others = [address for address in cluster.addresses if address != victim.address]
-    cluster.kill_node(victim)
-    changing.deployments = Deployments(tuple(others))
-    changing.when("moving", lambda row: [p.state for p in row.processes if p.node_id != first.node_id] == ["serving"])
-    for node in range(len(cluster.addresses)):
-        assert changing.predict_when_known("moving", [[1, 1]], node) == ([[2, 2]], 1)
-    joined = cluster.start_node()
-    failures: list[str] = []
-
-    def loaded(row: Deployment) -> bool:
-        try:
-            # The node that joins forwards until its own process serves.
-            assert changing.predict("everywhere", [[1, 1]], node=cluster.addresses.index(joined.address)) == (
-                [[3, 3]],
-                1,
-            )
-        except Exception as error:
-            failures.append(str(error))
-        return any(p.node_id == joined.node_id and p.state == "serving" for p in row.processes)
-
-    changing.when("everywhere", loaded)
-    assert not failures
 
 
 @pytest.mark.full

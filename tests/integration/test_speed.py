@@ -10,10 +10,10 @@ from pathlib import Path
 import fsspec
 import numpy as np
 import pytest
-from jobs import SCRIPTS, await_files, await_job, cli
+from jobs import SCRIPTS, await_job, cli
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.errors import InvalidRequestError, JobFinishedError, TensorFlowIgniteError
+from tensorflow_ignite.errors import InvalidRequestError, JobFinishedError
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
@@ -99,41 +99,6 @@ def test_a_profile_shows_the_wait_for_input_and_the_operations_of_a_running_task
     assert "OPERATION" in text
     # The training has gone on.
     await_job(training, lambda job: job.progress is not None and job.progress.step > before)
-
-
-def test_a_script_that_profiles_itself_is_not_profiled_twice(
-    cluster: LocalCluster, client: tfi.Client, points: str
-) -> None:
-    handle = client.submit(SCRIPTS / "train_until_stopped.py", cache=points, strategy="one", args=["itself"])
-    await_job(handle, lambda job: job.progress is not None)
-    ran = cli("profile", handle.id, "--seconds", "0.5", address=cluster.address)
-    assert ran.returncode == 1
-    assert "was not profiled: AlreadyExistsError: Another profiler" in " ".join(ran.stderr.split())
-    handle.stop()
-
-
-def test_a_profile_of_a_task_that_ends_before_the_others_of_its_job_fails(
-    client: tfi.Client, points: str, tmp_path: Path
-) -> None:
-    script = tmp_path / "script.py"
-    # The short task ends after it has been asked for its profile.
-    script.write_text(
-        "import os, pathlib, sys, time\n"
-        "import tensorflow, tensorflow_ignite as tfi\n"
-        "if tfi.train.context().role == 'short':\n"
-        "    pathlib.Path(sys.argv[1]).write_text('begun')\n"
-        "    while not os.path.exists(os.environ['TENSORFLOW_IGNITE_COMMAND']):\n"
-        "        time.sleep(0.1)\n"
-        "else:\n"
-        "    time.sleep(600)\n"
-    )
-    begun_file = tmp_path / "begun"
-    handle = client.submit(script, cache=points, strategy=tfi.Custom(roles={"short": 1}), args=[str(begun_file)])
-    await_job(handle, lambda job: job.state == "running")
-    await_files(handle, begun_file)
-    with pytest.raises(TensorFlowIgniteError, match=r"short-0 .* has ended before its profile was stored"):
-        handle.profile("short:0", seconds=60)
-    handle.stop()
 
 
 def test_only_a_task_that_runs_has_a_profile_of_a_possible_length(cluster: LocalCluster, training: JobHandle) -> None:

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import random
-import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.dataset as pads
-import pyarrow.fs as pafs
 import pytest
-from fsspec.implementations.local import LocalFileSystem
-from fsspec.tests.abstract import AbstractFixtures
-from fsspec.tests.abstract.copy import AbstractCopyTests
-from fsspec.tests.abstract.get import AbstractGetTests
-from fsspec.tests.abstract.open import AbstractOpenTests
-from fsspec.tests.abstract.pipe import AbstractPipeTests
-from fsspec.tests.abstract.put import AbstractPutTests
 from waiting import await_true
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.storage.files import Files
-from tensorflow_ignite.storage.filesystem import IgniteFileSystem
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.patience import patiently
 
 LIMIT = patiently(180.0)  # seconds; what takes longer hangs
 BLOCK = 64 * 1024
-CONFIG = Path(__file__).parents[2] / "java" / "config" / "tensorflow-ignite.xml"
 # What is written by pieces of this size has thousands of chances to die in the middle.
 PIECE = 20_000
 # Those of this size come in memory that is shared with the node, smaller ones in messages.
@@ -63,56 +49,6 @@ BLOCKS = pytest.mark.parametrize(
         pytest.param(SHARED_BLOCK, 40, id="in shared memory", marks=pytest.mark.full),
     ],
 )
-
-
-class _Fixtures(AbstractFixtures):
-    @pytest.fixture(scope="class")
-    @classmethod
-    def local_fs(cls) -> LocalFileSystem:
-        return LocalFileSystem(auto_mkdir=True)
-
-    @pytest.fixture
-    def fs(self, cluster: LocalCluster) -> Iterator[IgniteFileSystem]:
-        fs = IgniteFileSystem(cluster.address)
-        yield fs
-        if fs.exists("/suite"):
-            fs.rm("/suite", recursive=True)
-
-    @pytest.fixture
-    def fs_path(self) -> str:
-        return "/suite"
-
-
-# A hundred patterns are a matter of the client alone: tests/unit has them.
-@pytest.mark.full
-class TestCopy(AbstractCopyTests, _Fixtures):
-    """Copies inside the cluster, by fsspec's own tests."""
-
-    test_copy_glob_edge_cases = None
-
-
-@pytest.mark.full
-class TestGet(AbstractGetTests, _Fixtures):
-    """Copies out of the cluster, by fsspec's own tests."""
-
-    test_get_glob_edge_cases = None
-
-
-@pytest.mark.full
-class TestPut(AbstractPutTests, _Fixtures):
-    """Copies into the cluster, by fsspec's own tests."""
-
-    test_put_glob_edge_cases = None
-
-
-@pytest.mark.full
-class TestOpen(AbstractOpenTests, _Fixtures):
-    """Modes of open(), by fsspec's own tests."""
-
-
-@pytest.mark.full
-class TestPipe(AbstractPipeTests, _Fixtures):
-    """Whole files at once, by fsspec's own tests."""
 
 
 def test_any_content_under_any_name_in_a_deep_tree_is_read_back(files: Files, folder: str) -> None:
@@ -191,33 +127,6 @@ def test_a_rename_replaces_a_file_and_an_append_goes_on_behind_it(files: Files, 
 
 
 @pytest.mark.full
-def test_check_finds_every_block_once(files: Files, folder: str) -> None:
-    with files.open_writer(f"{folder}/f", block_bytes=BLOCK) as writer:
-        writer.write(bytes(24 * BLOCK))
-        extent = writer._extent
-    found = [held for held in files.check() if held.extent == extent]
-    assert sorted(number for held in found for number in held.numbers) == [*range(24)]
-    assert len({held.address for held in found}) > 1
-    assert sum(held.bytes for held in found) == 24 * BLOCK
-    assert not any(held.corrupt for held in found)
-
-
-@pytest.mark.full
-def test_pandas_and_arrow_use_the_url(cluster: LocalCluster, files: Files, folder: str) -> None:
-    frame = pd.DataFrame({"id": range(10_000), "part": [number % 3 for number in range(10_000)]})
-    url = f"ignite://{','.join(cluster.addresses)}{folder}"
-    frame.to_csv(f"{url}/a.csv.gz", index=False)
-    frame.to_parquet(f"{url}/a.parquet")
-    pd.testing.assert_frame_equal(pd.read_csv(f"{url}/a.csv.gz"), frame)
-    pd.testing.assert_frame_equal(pd.read_parquet(f"{url}/a.parquet"), frame)
-    arrow = pafs.PyFileSystem(pafs.FSSpecHandler(IgniteFileSystem(cluster.address)))
-    table = pa.Table.from_pandas(frame)
-    pads.write_dataset(table, f"{folder}/set", format="parquet", partitioning=["part"], filesystem=arrow)
-    read = pads.dataset(f"{folder}/set", format="parquet", partitioning=["part"], filesystem=arrow).to_table()
-    assert sorted(read["id"].to_pylist()) == list(range(10_000))
-
-
-@pytest.mark.full
 @BLOCKS
 def test_a_write_goes_on_when_a_node_is_killed_in_the_middle(nodes: LocalCluster, block: int, count: int) -> None:
     files = Files.at(tuple(nodes.addresses))
@@ -279,59 +188,3 @@ sys.stdin.read()
 def _mapped(cluster: LocalCluster) -> int:
     """Segments of clients that the nodes map."""
     return sum(Path(f"/proc/{node.pid}/maps").read_text().count("/memfd:tensorflow-ignite") for node in cluster.nodes)
-
-
-@pytest.mark.full
-def test_dead_writers_leave_nothing_and_a_terminated_cluster_is_an_error(tmp_path: Path) -> None:
-    bean = '<bean class="io.tensorflowignite.TensorFlowService"'
-    impatient = f'{bean}><property name="storage.writerTimeoutSeconds" value="10"/></bean>'
-    config = tmp_path / "node.xml"
-    config.write_text(CONFIG.read_text().replace(f"{bean}/>", impatient))
-    with LocalCluster(nodes=1, config=config) as cluster:
-        files = Files.at(tuple(cluster.addresses))
-        with files.open_writer("/f", block_bytes=BLOCK) as writer:
-            writer.write(bytes(8 * BLOCK))
-        _kill_a_writer(cluster.address)
-        assert [info.name for info in files.list("/")] == ["f"], "what was not closed is not there"
-        living = files.open_writer("/g", block_bytes=BLOCK)
-        living.write(bytes(2 * BLOCK))
-        await_true(
-            lambda: sum(len(held.numbers) for held in files.check()) == 10, "blocks are missing or too many", LIMIT
-        )
-        living.close()
-        assert files.stat("/g").bytes == 2 * BLOCK, "it was alive all the time"
-
-        hasty = Files.at(tuple(cluster.addresses), timeout=5.0)
-        reader, writer = hasty.open_reader("/f"), hasty.open_writer("/h", block_bytes=BLOCK)
-        reader.read(0, 10)
-        cluster.kill_node(cluster.nodes[0])
-        for act in (
-            lambda: reader.read(5 * BLOCK, 3 * BLOCK),
-            lambda: writer.write(bytes(20 * BLOCK)),
-            writer.close,
-            lambda: hasty.list("/"),
-        ):
-            with pytest.raises(errors.ConnectionFailedError):
-                act()
-        reader.close()
-
-
-def _kill_a_writer(address: str) -> None:
-    """A process writes blocks, and is killed before it has closed its file."""
-    script = f"""
-import sys
-from tensorflow_ignite.storage.files import Files
-writer = Files.at((sys.argv[1],)).open_writer("/half", block_bytes={BLOCK})
-writer.write(bytes(30 * {BLOCK}))
-while writer._in_flight:
-    writer._await_oldest()
-print("written", flush=True)
-sys.stdin.read()
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
-        process.send_signal(signal.SIGKILL)

@@ -10,13 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
-import numpy as np
-import pyarrow as pa
 import pytest
 from jobs import cli, kill_at_once
 from waiting import await_true
 
-import tensorflow_ignite as tfi
 from tensorflow_ignite import errors, train
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
@@ -96,21 +93,6 @@ def test_a_full_memory_is_an_error_and_loses_neither_nodes_nor_files() -> None:
         )
         write(files, "/after", bytes(20 * MIB))
         assert files.stat("/after").bytes == 20 * MIB
-
-
-def test_a_load_without_memory_is_refused_and_ends_no_node() -> None:
-    rows = np.zeros((250_000, 1_000), dtype=np.uint8)
-    # In Ignite a bit takes a byte, and a struct at least 24.
-    bits = pa.StructArray.from_arrays([pa.array(np.zeros(20_000_000, bool))], ["bit"])
-    structs = pa.ListArray.from_arrays(np.arange(0, 20_000_001, 1_000, np.int32), bits)
-    masks = np.zeros((3_000, 256, 256), bool)
-    with LocalCluster(nodes=2, data_region_bytes=128 * MIB) as cluster:
-        for large in (rows, masks, structs):
-            with pytest.raises(errors.StorageFullError, match=r"rows of cache large .* data region 'default' of node"):
-                tfi.load("large", {"value": large}, backups=1, address=cluster.address)
-            assert len(cluster.nodes) == 2
-            # The cache is removed, so that its memory is free again.
-            tfi.load("small", {"row": rows[:20_000]}, if_exists="replace", address=cluster.address)
 
 
 def test_without_backups_a_killed_node_takes_its_blocks_and_no_names(tmp_path: Path) -> None:

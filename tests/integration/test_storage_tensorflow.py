@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from waiting import await_true
 
 import tensorflow_ignite
 from tensorflow_ignite.testing import LocalCluster
@@ -128,23 +127,6 @@ def test_a_saved_model_is_loaded_and_served(directory: str) -> None:
 # -- summaries and records ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.full
-def test_summaries_can_be_read_about_a_second_after_they_are_flushed(directory: str) -> None:
-    writer = tf.summary.create_file_writer(directory)
-    with writer.as_default():
-        for step in range(5):
-            tf.summary.scalar("loss", 1.0 / (step + 1), step=step)
-    writer.flush()
-    (path,) = gfile.glob(f"{directory}/*tfevents*")
-    # The first event is the version.
-    await_true(lambda: sum(1 for _ in tf.data.TFRecordDataset(path)) == 6, "the flushed summaries are not there", 60)
-    # The same reader sees what is written later, as TensorBoard expects.
-    with writer.as_default():
-        tf.summary.scalar("loss", 0.0, step=5)
-    writer.close()
-    assert sum(1 for _ in tf.data.TFRecordDataset(path)) == 7
-
-
 @pytest.mark.parametrize("compression", ["", "GZIP"])
 def test_records_are_read_as_they_were_written(directory: str, compression: str) -> None:
     gfile.makedirs(directory)
@@ -162,23 +144,6 @@ def test_records_are_read_as_they_were_written(directory: str, compression: str)
     )
     expected = [f"{number}-{row}".encode() * (row % 50 + 1) for row in range(500) for number in range(4)]
     assert list(records.as_numpy_iterator()) == expected
-
-
-@pytest.mark.full
-def test_lines_and_fixed_records_are_read(directory: str) -> None:
-    gfile.makedirs(directory)
-    with gfile.GFile(f"{directory}/lines", "w") as file:
-        file.write("".join(f"line {number}\n" for number in range(1000)))
-    lines = list(tf.data.TextLineDataset(f"{directory}/lines").as_numpy_iterator())
-    assert (len(lines), lines[999]) == (1000, b"line 999")
-    with gfile.GFile(f"{directory}/fixed", "wb") as file:
-        file.write(np.arange(1000, dtype="<i4").tobytes())
-    numbers = tf.data.FixedLengthRecordDataset(f"{directory}/fixed", 4).map(lambda row: tf.io.decode_raw(row, tf.int32))
-    assert [int(number[0]) for number in numbers.as_numpy_iterator()] == list(range(1000))
-    assert tf.io.read_file(f"{directory}/lines").numpy().startswith(b"line 0\n")
-    tf.io.write_file(f"{directory}/new/written", "by an op")
-    assert tf.io.read_file(f"{directory}/new/written").numpy() == b"by an op"
-    assert tf.io.matching_files(f"{directory}/*/*").numpy().tolist() == [f"{directory}/new/written".encode()]
 
 
 @pytest.mark.full

@@ -112,21 +112,6 @@ def test_flushed_bytes_can_be_read_while_writing_goes_on(root: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("size", [1, 131071, 131072, 131073, 3_000_000])
-def test_large_and_small_pieces_follow_each_other(root: str, size: int) -> None:
-    pieces = [bytes([number]) * count for number, count in enumerate((3, size, 1, 1, size, 7))]
-    with gfile.GFile(f"{root}/file", "wb") as file:
-        written = 0
-        for piece in pieces:
-            file.write(piece)
-            written += len(piece)
-            assert file.tell() == written
-    with gfile.GFile(f"{root}/file", "rb") as file:
-        assert file.read() == b"".join(pieces)
-    assert gfile.stat(f"{root}/file").length == written
-
-
-@pytest.mark.full
 def test_lines_and_pieces_are_read_from_any_position(root: str) -> None:
     path = put(f"{root}/file", "testing1\ntesting2\ntesting3\n\ntesting5")
     lines = ["testing1\n", "testing2\n", "testing3\n", "\n", "testing5"]
@@ -158,16 +143,6 @@ def test_lines_and_pieces_are_read_from_any_position(root: str) -> None:
             file.seek(1000)
         with pytest.raises(tf.errors.InvalidArgumentError):
             file.seek(-1)
-
-
-@pytest.mark.full
-def test_each_mode_allows_its_operations_only(root: str) -> None:
-    path = put(f"{root}/file")
-    for mode in "raw":
-        with gfile.GFile(path, mode) as file:
-            forbidden = (lambda file=file: file.write("x")) if mode == "r" else file.read
-            with pytest.raises(tf.errors.PermissionDeniedError):
-                forbidden()
 
 
 # -- what is there -----------------------------------------------------------------------------------------------------
@@ -236,26 +211,6 @@ def test_listing_gives_names(root: str) -> None:
     assert not gfile.exists(f"{root}/ ")
     with pytest.raises(tf.errors.NotFoundError):
         gfile.listdir(f"{root}/a")
-
-
-@pytest.mark.full
-def test_a_tree_is_walked_in_both_orders(root: str) -> None:
-    gfile.makedirs(f"{root}/one/deep/deeper")
-    gfile.makedirs(f"{root}/two")
-    put(f"{root}/one/deep/file")
-    put(f"{root}/top")
-    walked = [(path, sorted(directories), files) for path, directories, files in gfile.walk(root)]
-    assert sorted(walked) == [
-        (root, ["one", "two"], ["top"]),
-        (f"{root}/one", ["deep"], []),
-        (f"{root}/one/deep", ["deeper"], ["file"]),
-        (f"{root}/one/deep/deeper", [], []),
-        (f"{root}/two", [], []),
-    ]
-    backwards = [path for path, _, _ in gfile.walk(root, topdown=False)]
-    assert backwards[-1] == root
-    assert sorted(backwards) == sorted(path for path, _, _ in walked)
-    assert list(gfile.walk(f"{root}/missing")) == []
 
 
 PATTERNS = [
@@ -369,14 +324,6 @@ def test_a_file_is_copied_over_another_only_on_request_and_in_both_directions(ro
         assert file.read() == content
 
 
-@pytest.mark.full
-def test_files_are_compared(root: str) -> None:
-    one, same, other = put(f"{root}/1", "same"), put(f"{root}/2", "same"), put(f"{root}/3", "diff")
-    assert file_io.filecmp(one, same)
-    assert not file_io.filecmp(one, other)
-    assert file_io.file_crc32(one) == file_io.file_crc32(same) != file_io.file_crc32(other)
-
-
 def test_a_file_is_written_whole_by_a_rename(root: str) -> None:
     path = f"{root}/file"
     file_io.atomic_write_string_to_file(path, "one")
@@ -400,12 +347,3 @@ def test_the_root_is_a_directory_under_each_of_its_names_and_hosts_are_not_dropp
     # Nothing is served there: were the host dropped, the cluster of the environment would answer.
     with pytest.raises(tf.errors.UnavailableError, match=r"no node answers at 127\.0\.0\.1:9"):
         gfile.stat("ignite://127.0.0.1:9/")
-
-
-@pytest.mark.full
-def test_a_name_that_breaks_a_rule_is_refused(cluster: LocalCluster) -> None:
-    for path in ("x" * 256, "/".join(["x" * 200] * 25)):
-        with pytest.raises(tf.errors.InvalidArgumentError, match="at most"):
-            put(f"ignite://{cluster.address}/{path}")
-    with pytest.raises(tf.errors.InvalidArgumentError, match="host:port"):
-        gfile.stat("ignite://host:port/x")

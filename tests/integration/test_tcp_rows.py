@@ -16,6 +16,7 @@ from waiting import SECONDS, await_true
 tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
+from local_nodes import read_at  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
 from tensorflow_ignite.data.transport import choice, flight  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
@@ -59,15 +60,13 @@ def readers(pid: int, port: int) -> int:
 
 
 def test_a_dataset_and_a_table_over_tcp_have_each_row_once_as_it_is(cluster: LocalCluster, wide: str) -> None:
-    dataset = tfi.dataset(
-        wide, options=tfi.ReadOptions(address=cluster.address, transport="tcp", batch_bytes=1 << 20)
-    ).batch(500)
+    dataset = tfi.dataset(wide, options=read_at(cluster, transport="tcp", batch_bytes=1 << 20)).batch(500)
     for _ in range(2):
         kept = list(dataset)
         ids = np.concatenate([batch["id"].numpy() for batch in kept])
         assert sorted(ids) == list(range(ROWS))
         np.testing.assert_array_equal(np.concatenate([batch["pixels"].numpy() for batch in kept]), pixels(ids))
-    table = tfi.read_table(wide, options=tfi.ReadOptions(address=cluster.address, transport="tcp"))
+    table = tfi.read_table(wide, options=read_at(cluster, transport="tcp"))
     ids = table["id"].to_numpy()
     assert sorted(ids) == list(range(ROWS))
     values = table["pixels"].combine_chunks().flatten().to_numpy()
@@ -83,9 +82,7 @@ def test_rows_of_other_hosts_come_over_tcp(cluster: LocalCluster, wide: str, mon
 
 def test_an_iterator_that_is_dropped_in_the_middle_ends_its_connections(cluster: LocalCluster, wide: str) -> None:
     ports = [(node.process.pid, rows_port(owner)) for node, owner in _owners(cluster, wide)]
-    for _ in tfi.dataset(
-        wide, options=tfi.ReadOptions(address=cluster.address, transport="tcp", batch_bytes=1 << 20)
-    ).take(3):
+    for _ in tfi.dataset(wide, options=read_at(cluster, transport="tcp", batch_bytes=1 << 20)).take(3):
         pass
     gc.collect()
     await_true(lambda: not any(readers(*each) for each in ports), "a node still sends")
@@ -166,9 +163,7 @@ def test_where_a_node_has_no_such_port_rows_come_over_flight(
     with LocalCluster(1, environment={"TENSORFLOW_IGNITE_ROWS_PORT": "none"}) as one:
         tfi.load("small", {"x": np.arange(10)}, address=one.address)
         for _ in range(2):
-            assert sorted(
-                tfi.read_table("small", options=tfi.ReadOptions(address=one.address))["x"].to_pylist()
-            ) == list(range(10))
+            assert sorted(tfi.read_table("small", options=read_at(one))["x"].to_pylist()) == list(range(10))
         with pytest.raises(errors.ConnectionFailedError, match="sends no rows over separate connections"):
-            tfi.read_table("small", options=tfi.ReadOptions(address=one.address, transport="tcp"))
+            tfi.read_table("small", options=read_at(one, transport="tcp"))
     assert len([line for line in caplog.messages if "Rows come over Arrow Flight" in line]) == 1

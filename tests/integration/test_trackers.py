@@ -16,7 +16,6 @@ from environments import SECONDS, python_with
 from jobs import LIMIT, SCRIPTS, await_files, await_job, environment
 
 import tensorflow_ignite as tfi
-from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.testing import LocalCluster
 
 pytestmark = pytest.mark.full
@@ -58,19 +57,6 @@ for path in sorted(glob.glob(f"{sys.argv[2]}/wandb/offline-run-*-{sys.argv[1]}/*
 print(json.dumps([run]))
 """
 
-# A task of a job, which handles SIGTERM itself; without a cluster.
-STOPPED = """
-import signal, sys, threading
-from tensorflow_ignite.train.tracking import mlflow_run, tracker
-from tensorflow_ignite.train.tracking.run import RunSource
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-run = mlflow_run.MlflowRun(RunSource(sys.argv[1], "stopped", 1, "alone", {}), "steps", {"tags": {"team": "a"}})
-tracked = tracker.Tracker(run, lambda: "stopped")
-tracked.log(1, **{"loss": 1.0, "precision@5": 0.5})
-print("begun", flush=True)
-threading.Event().wait(600)
-"""
-
 
 @pytest.fixture(scope="session")
 def tracker_python() -> Path:
@@ -109,11 +95,6 @@ class Trackers:
         """Calls `tfi.train.end_run`."""
         code = "import sys, tensorflow_ignite as tfi; tfi.train.end_run(sys.argv[1], tfi.connect().job(sys.argv[2]))"
         self._run("-c", code, library, job, address=address)
-
-    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
-        """Starts a script."""
-        env = {**environment(None), **self.variables, **variables}
-        return subprocess.Popen([self._python, *arguments], env=env, stdout=subprocess.PIPE, text=True)
 
     def _run(self, *arguments: str, address: str | None = None) -> str:
         env = {**environment(address), **self.variables}
@@ -207,22 +188,6 @@ def test_a_run_ends_as_its_job(
     if library == "wandb":
         trackers.end_run(library, other.id, cluster.address)
     assert trackers.runs(library, other.id)[0]["state"] == stopped
-
-
-def test_a_script_that_handles_sigterm_does_not_finish_a_run_that_is_stopped(
-    trackers: Trackers, tmp_path: Path
-) -> None:
-    command = CommandFile(tmp_path / "command.json")
-    with trackers.start("-c", STOPPED, "stopped-job", TENSORFLOW_IGNITE_COMMAND=str(command.path)) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        command.stop()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(SECONDS) == 0
-    (run,) = trackers.runs("mlflow", "stopped-job")
-    assert run["state"] == "KILLED"
-    assert run["tags"]["team"] == "a"
-    assert run["points"] == {"loss": [[1, 1.0]], "precision_5": [[1, 0.5]]}
 
 
 def test_fit_records_its_epochs_and_the_version_of_its_model(

@@ -18,6 +18,7 @@ from thin_cluster import register_enum
 from type_cases import CLOCKS, CONTAINERS, FIELDS, NUMBER, SINGLE, Case, at, hints, name_of, numbers, values
 
 import tensorflow_ignite as tfi
+from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
 
@@ -41,14 +42,12 @@ def row_type(name: str, **fields: Any) -> Any:
 
 def table_of(cluster: LocalCluster, cache: str, **arguments: Any) -> pa.Table:
     """A cache with its keys, in the order of these."""
-    return tfi.read_table(cache, key=True, options=tfi.ReadOptions(address=cluster.address), **arguments).sort_by(
-        "_key"
-    )
+    return tfi.read_table(cache, key=True, options=read_at(cluster), **arguments).sort_by("_key")
 
 
 def rows_of(cluster: LocalCluster, cache: str, **arguments: Any) -> list[dict[str, Any]]:
     """The elements of a dataset, as numpy has them, in the order of the keys."""
-    dataset = tfi.dataset(cache, key=True, options=tfi.ReadOptions(address=cluster.address), **arguments)
+    dataset = tfi.dataset(cache, key=True, options=read_at(cluster), **arguments)
     return sorted(dataset.as_numpy_iterator(), key=lambda row: row["_key"])
 
 
@@ -69,14 +68,14 @@ def test_a_type_is_key_and_value_without_an_object(cluster: LocalCluster, thin: 
     cache = thin.create_cache(f"single_{name_of(case)}")
     for number, value in enumerate(case.put):
         cache.put(value if case.is_key else number, value, case.hint if case.is_key else None, case.hint)
-    table = tfi.read_table(cache.name, key=case.is_key, options=tfi.ReadOptions(address=cluster.address))
+    table = tfi.read_table(cache.name, key=case.is_key, options=read_at(cluster))
     for column in table.column_names:
         assert table.schema.field(column).type == case.arrow
         assert (table.schema.field(column).metadata or {}).get(b"tensorflow-ignite.type", b"").decode() == (
             case.mark or ""
         )
         assert sorted(numbers(table[column])) == sorted(case.shown)
-    dataset = tfi.dataset(cache.name, key=case.is_key, options=tfi.ReadOptions(address=cluster.address))
+    dataset = tfi.dataset(cache.name, key=case.is_key, options=read_at(cluster))
     assert dataset.element_spec["value"] == tf.TensorSpec([], case.dtype)
     rows = list(dataset.as_numpy_iterator())
     for name in dataset.element_spec:
@@ -174,18 +173,12 @@ def test_bytes_are_raw_or_tensors_of_a_shape(cluster: LocalCluster, thin: Client
         {"pixels": np.dtype((np.uint8, (2, 3)))},
         pa.schema([pa.field("pixels", pa.list_(pa.uint8(), 6), metadata={"tensorflow_ignite.shape": "[2, 3]"})]),
     ):
-        dataset = tfi.dataset(cache.name, schema=schema, options=tfi.ReadOptions(address=cluster.address))
+        dataset = tfi.dataset(cache.name, schema=schema, options=read_at(cluster))
         assert dataset.element_spec["pixels"] == tf.TensorSpec([2, 3], tf.uint8)
         rows = sorted(dataset.as_numpy_iterator(), key=lambda row: row["pixels"][0, 0])
         assert [listed(row["pixels"]) for row in rows] == [[[number, 255, 128], [127, 0, 1]] for number in range(5)]
     with pytest.raises((errors.RowMismatchError, tf.errors.OpError), match="pixels"):
-        list(
-            tfi.dataset(
-                cache.name,
-                schema={"pixels": tf.TensorSpec([7], tf.uint8)},
-                options=tfi.ReadOptions(address=cluster.address),
-            )
-        )
+        list(tfi.dataset(cache.name, schema={"pixels": tf.TensorSpec([7], tf.uint8)}, options=read_at(cluster)))
 
 
 def test_a_schema_widens_and_names_what_cannot_be(cluster: LocalCluster, thin: Client) -> None:
@@ -199,14 +192,12 @@ def test_a_schema_widens_and_names_what_cannot_be(cluster: LocalCluster, thin: C
     assert (row["pair"].dtype, row["pair"].tolist()) == (np.int64, [1, 2])
     (row,) = rows_of(cluster, cache.name, schema={"price": pa.decimal128(10, 4)})
     assert float(row["price"]) == 12.5
-    table = tfi.read_table(
-        cache.name, schema={"price": pa.decimal128(10, 4)}, options=tfi.ReadOptions(address=cluster.address)
-    )
+    table = tfi.read_table(cache.name, schema={"price": pa.decimal128(10, 4)}, options=read_at(cluster))
     assert table["price"].to_pylist() == [Decimal("12.5000")]
     with pytest.raises(errors.ColumnNotFoundError, match="missing"):
-        tfi.read_table(cache.name, schema={"missing": pa.int8()}, options=tfi.ReadOptions(address=cluster.address))
+        tfi.read_table(cache.name, schema={"missing": pa.int8()}, options=read_at(cluster))
     with pytest.raises(errors.UnsupportedTypeError, match="price"):
-        tfi.read_table(cache.name, schema={"price": pa.bool_()}, options=tfi.ReadOptions(address=cluster.address))
+        tfi.read_table(cache.name, schema={"price": pa.bool_()}, options=read_at(cluster))
 
 
 def test_several_types_of_objects_and_types_that_grew_are_read_by_name(cluster: LocalCluster, thin: Client) -> None:
@@ -230,13 +221,11 @@ def test_several_types_of_objects_and_types_that_grew_are_read_by_name(cluster: 
 def test_a_dataset_keeps_its_columns_when_types_grow(cluster: LocalCluster, thin: Client) -> None:
     cache = thin.create_cache("grows")
     cache.put(0, row_type("TypesGrows", a=ignite.IntObject)(a=0))
-    dataset = tfi.dataset(cache.name, snapshot=False, options=tfi.ReadOptions(address=cluster.address))
+    dataset = tfi.dataset(cache.name, snapshot=False, options=read_at(cluster))
     assert list(dataset.as_numpy_iterator()) == [{"a": 0}]
     cache.put(1, row_type("TypesGrows", a=ignite.IntObject, b=ignite.IntObject)(a=1, b=2))
     assert sorted(row["a"] for row in dataset.as_numpy_iterator()) == [0, 1]
-    assert set(
-        tfi.dataset(cache.name, nulls="mask", options=tfi.ReadOptions(address=cluster.address)).element_spec
-    ) >= {"a", "b"}
+    assert set(tfi.dataset(cache.name, nulls="mask", options=read_at(cluster)).element_spec) >= {"a", "b"}
 
 
 def test_an_enum_is_its_ordinal_and_its_names_are_metadata(cluster: LocalCluster, thin: Client) -> None:
@@ -276,9 +265,9 @@ def test_objects_are_keys(cluster: LocalCluster, thin: Client) -> None:
     for number in range(5):
         cache.put(home(place=place(x=number, text=f"p{number}"), floor=-number), number, None, ignite.LongObject)
     expected = [{"place": {"x": number, "text": f"p{number}"}, "floor": -number} for number in range(5)]
-    table = tfi.read_table(cache.name, key=True, options=tfi.ReadOptions(address=cluster.address)).sort_by("value")
+    table = tfi.read_table(cache.name, key=True, options=read_at(cluster)).sort_by("value")
     assert table["_key"].to_pylist() == expected
-    dataset = tfi.dataset(cache.name, key=True, options=tfi.ReadOptions(address=cluster.address))
+    dataset = tfi.dataset(cache.name, key=True, options=read_at(cluster))
     rows = sorted(dataset.as_numpy_iterator(), key=lambda row: row["value"])
     assert [listed(row["_key"]["place"]["x"]) for row in rows] == list(range(5))
     assert [row["_key"]["place"]["text"] for row in rows] == [f"p{number}".encode() for number in range(5)]
@@ -290,8 +279,8 @@ def test_a_map_that_has_a_null_among_its_keys_does_not_fit(cluster: LocalCluster
     cache.put(1, mapped(m=(MAP, {"k": 1, None: 2})))
     cache.put(2, mapped(m=(MAP, {"l": 3})))
     with pytest.raises(errors.RowMismatchError, match=r"key 1: column m.* is null"):
-        tfi.read_table(cache.name, options=tfi.ReadOptions(address=cluster.address))
-    left = tfi.read_table(cache.name, on_mismatch="skip", options=tfi.ReadOptions(address=cluster.address))
+        tfi.read_table(cache.name, options=read_at(cluster))
+    left = tfi.read_table(cache.name, on_mismatch="skip", options=read_at(cluster))
     assert left["m"].to_pylist() == [[("l", 3)]]
     assert len(rows_of(cluster, cache.name, on_mismatch="skip")) == 1
     filled = rows_of(cluster, cache.name, nulls="default")
@@ -307,7 +296,7 @@ def test_columns_of_sql_have_the_types_that_sql_says(cluster: LocalCluster, thin
         "INSERT INTO types_sold VALUES (1, 12.5, DATE '1969-12-31', TIME '23:59:59', TIMESTAMP '2021-02-03 04:05:06', "
         f"'{NUMBER}', x'00ff', -128, TRUE), (2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
     )
-    table = tfi.read_table("types_sold", options=tfi.ReadOptions(address=cluster.address)).sort_by("ID")
+    table = tfi.read_table("types_sold", options=read_at(cluster)).sort_by("ID")
     assert {field.name: str(field.type) for field in table.schema} == {
         "ID": "int32", "PRICE": "decimal128(10, 2)", "DAY": "date32[day]", "AT": "time32[ms]",
         "MOMENT": "timestamp[ns, tz=UTC]", "CODE": "string", "RAW": "binary", "SMALL": "int8", "FLAG": "bool",
@@ -315,7 +304,7 @@ def test_columns_of_sql_have_the_types_that_sql_says(cluster: LocalCluster, thin
     assert table["PRICE"].to_pylist() == [Decimal("12.50"), None]
     assert numbers(table["DAY"]) == [-1, None]
     assert numbers(table["AT"]) == [86_399_000, None]
-    dataset = tfi.dataset("types_sold", nulls="mask", options=tfi.ReadOptions(address=cluster.address))
+    dataset = tfi.dataset("types_sold", nulls="mask", options=read_at(cluster))
     row = min(dataset.as_numpy_iterator(), key=lambda row: row["ID"])
     assert (float(row["PRICE"]), int(row["DAY"]), int(row["AT"])) == (12.5, -1, 86_399_000)
     assert (row["CODE"], row["RAW"], int(row["SMALL"])) == (str(NUMBER).encode(), b"\x00\xff", -128)
@@ -421,32 +410,26 @@ def test_nulls_that_were_loaded_come_back(cluster: LocalCluster) -> None:
 
 def test_an_empty_cache_has_no_rows_and_an_unknown_one_is_an_error(cluster: LocalCluster, thin: Client) -> None:
     tfi.load("few_rows", {"x": np.arange(2)}, partitions=64, address=cluster.address)
-    assert sorted(tfi.read_table("few_rows", options=tfi.ReadOptions(address=cluster.address))["x"].to_pylist()) == [
+    assert sorted(tfi.read_table("few_rows", options=read_at(cluster))["x"].to_pylist()) == [
         0,
         1,
     ]
     empty = [
         part
         for part in range(64)
-        if not tfi.read_table("few_rows", partitions=[part], options=tfi.ReadOptions(address=cluster.address)).num_rows
+        if not tfi.read_table("few_rows", partitions=[part], options=read_at(cluster)).num_rows
     ]
     assert len(empty) in (62, 63)
-    assert list(tfi.dataset("few_rows", partitions=empty[:3], options=tfi.ReadOptions(address=cluster.address))) == []
+    assert list(tfi.dataset("few_rows", partitions=empty[:3], options=read_at(cluster))) == []
     # Two of the three nodes have nothing of this one.
     tfi.load("one_home", {"x": np.arange(9)}, partitions=1, address=cluster.address)
-    assert sorted(
-        tfi.read_table("one_home", options=tfi.ReadOptions(address=cluster.address))["x"].to_pylist()
-    ) == list(range(9))
-    assert sorted(
-        int(row["x"]) for row in tfi.dataset("one_home", options=tfi.ReadOptions(address=cluster.address))
-    ) == list(range(9))
+    assert sorted(tfi.read_table("one_home", options=read_at(cluster))["x"].to_pylist()) == list(range(9))
+    assert sorted(int(row["x"]) for row in tfi.dataset("one_home", options=read_at(cluster))) == list(range(9))
     tfi.load("no_rows", {"x": np.zeros((0, 3), np.float32)}, address=cluster.address)
-    assert tfi.read_table("no_rows", options=tfi.ReadOptions(address=cluster.address)).schema.field(
-        "x"
-    ).type == pa.list_(pa.float32(), 3)
-    assert list(tfi.dataset("no_rows", options=tfi.ReadOptions(address=cluster.address))) == []
+    assert tfi.read_table("no_rows", options=read_at(cluster)).schema.field("x").type == pa.list_(pa.float32(), 3)
+    assert list(tfi.dataset("no_rows", options=read_at(cluster))) == []
     thin.create_cache("unknown")
     with pytest.raises(errors.SchemaUnknownError, match="unknown"):
-        tfi.read_table("unknown", options=tfi.ReadOptions(address=cluster.address))
-    unknown = tfi.read_table("unknown", schema={"x": pa.int8()}, options=tfi.ReadOptions(address=cluster.address))
+        tfi.read_table("unknown", options=read_at(cluster))
+    unknown = tfi.read_table("unknown", schema={"x": pa.int8()}, options=read_at(cluster))
     assert (unknown.num_rows, unknown.column_names) == (0, ["x"])

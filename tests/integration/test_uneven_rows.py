@@ -115,15 +115,3 @@ def test_of_workers_that_wait_for_each_other_one_row_is_enough(
             assert set(worker["drop"][epoch]) <= set(ids)
     # What the first epoch has left out comes first in the next one.
     assert found[0]["drop"][0] != found[0]["drop"][1]
-
-
-def test_a_worker_without_rows_in_the_last_step_has_lists_of_the_length_of_the_input(
-    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
-) -> None:
-    data = {"list": [[float(number + each) for each in range(4)] for number in range(300)], "y": np.zeros(300)}
-    tfi.load("lists_of_four", data, partitions=PARTITIONS, address=cluster.address)
-    client.submit(
-        SCRIPTS / "train_lists.py", cache="lists_of_four", args=[str(tmp_path)], restart=tfi.Restart(max_crashes=0)
-    ).wait(LIMIT)
-    weights = [read(tmp_path, f"{index}.json") for index in range(3)]
-    assert weights[0] == weights[1] == weights[2]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import psutil
 import pytest
-from jobs import LIMIT, cli
+from jobs import LIMIT
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -97,19 +96,3 @@ def test_the_tasks_of_two_jobs_in_a_row_and_of_the_attempt_after_a_crash_are_spa
         )
         assert len(final.attempts) == (2 if args else 1), [attempt.cause for attempt in final.attempts]
         assert "spare" not in "".join(line.text for line in job.logs())
-
-
-def test_nodes_show_their_spares_and_what_they_cost(warm: LocalCluster, client: tfi.Client) -> None:
-    agents = await_spares(client)
-    await_true(lambda: all(node.agent.warm_processes == 1 for node in client.nodes()), "no spare is ready", LIMIT)
-    assert all(node.agent.warm_bytes > 0 for node in client.nodes())
-    output = cli("nodes", address=warm.address).stdout
-    assert "SPARES" in output
-    assert output.count(" MiB)") == 2
-    # Each spare and its keeper are below the agent, and at rest.
-    for agent in agents:
-        (keeper,) = psutil.Process(agent).children()
-        (spare,) = keeper.children()
-        assert spare == spare_of(agent)
-        await_true(lambda spare=spare: spare.status() == psutil.STATUS_SLEEPING, "a spare works")
-        assert os.getsid(spare.pid) == spare.pid

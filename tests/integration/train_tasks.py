@@ -6,13 +6,11 @@ import json
 import os
 import re
 import threading
-import time
 from pathlib import Path
 
 from forks import TensorFlowForks
 from google.protobuf import json_format
 
-from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.ports import ReservedPort
 from tensorflow_ignite.base.messages import to_json
 from tensorflow_ignite.testing.patience import patiently
@@ -67,37 +65,30 @@ class Task:
 
 
 class Job:
-    """A job whose attempts a test starts itself."""
+    """A mirrored job whose attempts a test starts itself."""
 
-    def __init__(self, forks: TensorFlowForks, folder: Path, kind: str, checkpoints: Path | str) -> None:
+    def __init__(self, forks: TensorFlowForks, folder: Path, checkpoints: Path | str) -> None:
         self._forks = forks
         self._folder = folder
-        self._kind = kind
         self._checkpoints = str(checkpoints)
         self.tasks: list[Task] = []
 
-    def start(
-        self,
-        command: list[str],
-        addresses: dict[str, list[str]],
-        role: str,
-        index: int = 0,
-        *,
-        attempt: int = 1,
-        incarnation: int = 0,
-    ) -> Task:
-        """Starts one task; ``role`` is its role in TensorFlow's cluster."""
-        name = f"{attempt}-{role}{index}-{incarnation}"
+    def start_workers(self, command: list[str], count: int, attempt: int) -> list[Task]:
+        """Starts the workers of one attempt."""
+        addresses = {"worker": free_addresses(count)}
+        return [self._start(command, addresses, index, attempt) for index in range(count)]
+
+    def _start(self, command: list[str], addresses: dict[str, list[str]], index: int, attempt: int) -> Task:
+        name = f"{attempt}-worker{index}"
         context = agent_pb2.TaskContext(
             job_id="7f3a",
             attempt=attempt,
-            role="ROLE_CLIENT" if role == "chief" else f"ROLE_{role.upper()}",
+            role="ROLE_WORKER",
             index=index,
-            incarnation=incarnation,
-            kind=f"JOB_KIND_{self._kind}",
+            kind="JOB_KIND_MULTI_WORKER_MIRRORED",
             checkpoint_directory=self._checkpoints,
         )
-        for worker in range(len(addresses.get("worker", ()))):
+        for worker in range(len(addresses["worker"])):
             context.workers.add(index=worker, node_id=f"node{worker}", rows=100)
         path = self._folder / f"{name}.json"
         path.write_text(to_json(context))
@@ -105,39 +96,15 @@ class Job:
             "TENSORFLOW_IGNITE_CONTEXT": str(path),
             "TENSORFLOW_IGNITE_PROGRESS": str(self._folder / f"{name}.progress"),
             "TENSORFLOW_IGNITE_COMMAND": str(self._folder / f"{name}.command"),
-            "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": role, "index": index}}),
+            "TF_CONFIG": json.dumps({"cluster": addresses, "task": {"type": "worker", "index": index}}),
             "TMPDIR": str(self._folder),
         }
         self.tasks.append(Task(self._forks, command, environment, self._folder / f"{name}.log"))
         return self.tasks[-1]
 
-    def start_workers(self, command: list[str], count: int, attempt: int) -> list[Task]:
-        """Starts the workers of one attempt."""
-        addresses = {"worker": free_addresses(count)}
-        return [self.start(command, addresses, "worker", index, attempt=attempt) for index in range(count)]
-
     def progress(self, name: str) -> job_pb2.Progress:
-        """The last progress that a task reported: ``<attempt>-<role><index>-<incarnation>``."""
+        """The last progress that a task reported: ``<attempt>-worker<index>``."""
         return json_format.Parse((self._folder / f"{name}.progress").read_text(), job_pb2.Progress())
-
-    def plan_end(self, *names: str) -> int:
-        """Does what the job's service does until these tasks have saved together; returns the step of the agreement."""
-        commands = [CommandFile(self._folder / f"{name}.command") for name in names]
-        step, agreed = 0, False
-        for command in commands:
-            command.plan(step, agreed)
-        deadline = time.monotonic() + SECONDS
-        while True:
-            ends = [self.progress(name).end for name in names]
-            if all(end.saved for end in ends):
-                return step
-            assert time.monotonic() < deadline, ends
-            proposals = [end.step for end in ends]
-            if not agreed and (max(proposals) > step or set(proposals) == {step} != {0}):
-                step, agreed = max(proposals), set(proposals) == {max(proposals)}
-                for command in commands:
-                    command.plan(step, agreed)
-            time.sleep(0.01)
 
     def close(self) -> None:
         """Ends what still runs."""

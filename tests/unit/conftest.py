@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,3 +79,20 @@ def script(tmp_path: Path) -> Path:
     path = tmp_path / "train.py"
     path.write_text("print('x')\n")
     return path
+
+
+@pytest.fixture(scope="module")
+def one_agent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """An agent for all tests of a module, which may set ``AGENT_ENVIRONMENT``."""
+    from agent_harness import Agent
+
+    env = getattr(request.module, "AGENT_ENVIRONMENT", None)
+    with closing(Agent(tmp_path_factory.mktemp("agent"), env=env)) as running:
+        yield running
+
+
+@pytest.fixture
+def agent(one_agent: Any) -> Iterator[object]:
+    """The one agent, with a job for this test."""
+    with one_agent.new_job():
+        yield one_agent

@@ -11,7 +11,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -44,19 +43,7 @@ FOR_TASKS = {
     "TF_NUM_INTRAOP_THREADS": "2",
     "OMP_NUM_THREADS": "3",
 }
-
-
-@pytest.fixture(scope="module")
-def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with closing(Agent(tmp_path_factory.mktemp("agent"), env={**NODES_SECRETS, **FOR_TASKS})) as running:
-        yield running
-
-
-@pytest.fixture
-def agent(one_agent: Agent) -> Iterator[Agent]:
-    """The one agent, with a job for this test."""
-    with one_agent.new_job():
-        yield one_agent
+AGENT_ENVIRONMENT = {**NODES_SECRETS, **FOR_TASKS}
 
 
 def run(agent: Agent, source: str, **fields: object) -> job_pb2.TaskStatus:

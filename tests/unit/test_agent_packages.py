@@ -7,8 +7,6 @@ import runpy
 import socket
 import time
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -23,19 +21,6 @@ from tensorflow_ignite.v1 import agent_pb2, job_pb2
 _INSTALLER = str(packages._INSTALLER)
 # A venv and pip start several interpreters.
 PIP_SECONDS = patiently(120.0)
-
-
-@pytest.fixture(scope="module")
-def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with closing(Agent(tmp_path_factory.mktemp("agent"))) as running:
-        yield running
-
-
-@pytest.fixture
-def agent(one_agent: Agent) -> Iterator[Agent]:
-    """The one agent, with a job for this test."""
-    with one_agent.new_job():
-        yield one_agent
 
 
 def wheel(folder: Path, name: str, requires: str = "") -> Path:

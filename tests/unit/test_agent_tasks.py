@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,18 +12,7 @@ import pytest
 from agent_harness import Agent, archive, request
 from tensorflow_ignite.v1 import agent_pb2, job_pb2
 
-
-@pytest.fixture(scope="module")
-def one_agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
-    with closing(Agent(tmp_path_factory.mktemp("agent"), env={"BOTH": "agent"})) as running:
-        yield running
-
-
-@pytest.fixture
-def agent(one_agent: Agent) -> Iterator[Agent]:
-    """The one agent, with a job for this test."""
-    with one_agent.new_job():
-        yield one_agent
+AGENT_ENVIRONMENT = {"BOTH": "agent"}
 
 
 def test_task_runs_the_script_with_its_arguments_untouched(agent: Agent) -> None:

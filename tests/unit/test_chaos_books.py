@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,8 +11,6 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "chaos"))
 import books
 from books import Read, Shown
-
-from agent_harness import eventually
 
 sys.path.pop(0)
 
@@ -84,54 +79,3 @@ def test_lines_that_are_missing_without_a_word_are_found(lines: list[tuple[str, 
     assert books.wrong_output(3, shown, may_lack_its_end=False) == faults
     at_the_end = any("at the end" in fault for fault in faults)
     assert books.wrong_output(3, shown, may_lack_its_end=True) == ([] if at_the_end else faults)
-
-
-def test_processes_of_an_attempt_are_noticed_from_their_start_to_their_end(tmp_path: Path) -> None:
-    def process(node: int) -> subprocess.Popen[bytes]:
-        mark = f"{tmp_path}/node-{node}/work:7f3a/2/ps/0/0"
-        return subprocess.Popen(["sleep", "600"], env={"TENSORFLOW_IGNITE_TASK": mark})
-
-    watch = books.Watch(tmp_path)
-    try:
-        begin = time.monotonic()
-        with process(node=0) as watched:
-            eventually(lambda: 2 in watch.attempts("7f3a"))
-            watched.kill()
-            # Not waited for yet: a zombie is no running process.
-            os.waitid(os.P_PID, watched.pid, os.WEXITED | os.WNOWAIT)
-            samples = watch.samples
-            # The sample that is being taken may have seen it run.
-            eventually(lambda: watch.samples >= samples + 1)
-            first, last = watch.attempts("7f3a")[2]
-            eventually(lambda: watch.samples >= samples + 6)
-        assert begin <= first <= last
-        assert watch.attempts("7f3a") == {2: (first, last)}
-        assert watch.twice("7f3a") == []
-        with process(node=1) as watched:
-            eventually(lambda: watch.twice("7f3a") == ["7f3a/2/ps/0/0 ran on 2 nodes"])
-            watched.kill()
-    finally:
-        watch.close()
-
-
-@pytest.mark.parametrize(
-    ("steps", "fault"),
-    [
-        # Step 2 was done again, with another number of workers, and epoch 1 begins in step 3.
-        ({"1-a": {1: [0, 1], 2: [2]}, "1-b": {1: [2], 2: [3]}, "2-a": {2: [3], 3: [3, 0]}}, ""),
-        ({"1-a": {1: [0, 1]}, "2-a": {2: [0], 3: [3]}}, "step 2 of attempt 2: 1 rows, such as 0, came again too early"),
-        ({"1-a": {1: [0, 1, 2, 3, 4]}}, "no step was written down, or a row that does not exist"),
-        ({"1-a": {}}, "no step was written down, or a row that does not exist"),
-    ],
-    ids=["each once", "twice", "unknown", "none"],
-)
-def test_rows_that_come_again_before_others_have_come_are_found(
-    tmp_path: Path, steps: dict[str, dict[int, list[int]]], fault: str
-) -> None:
-    (tmp_path / "steps").mkdir()
-    for name, lines in steps.items():
-        text = "".join(
-            json.dumps({"attempt": int(name[0]), "step": step, "keys": keys}) + "\n" for step, keys in lines.items()
-        )
-        (tmp_path / "steps" / name).write_text(text + '{"a cut line')
-    assert books.wrong_epochs(tmp_path, 4) == ([fault] if fault else [])

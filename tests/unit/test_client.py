@@ -1,5 +1,6 @@
 """The client against a node API on a real socket."""
 
+import dataclasses
 import os
 import pickle
 import signal
@@ -292,6 +293,14 @@ def test_a_strategy_is_printed_as_its_call_and_equals_that_of_its_job(client, sc
     assert hash(found) == hash(strategy)
     assert pickle.loads(pickle.dumps(strategy)) == strategy
     assert strategy != tfi.Strategy("predict")
+    assert dataclasses.replace(strategy) == strategy
+
+
+def test_replace_changes_the_options_of_a_strategy_and_not_its_kind() -> None:
+    replaced = dataclasses.replace(tfi.ParameterServer(2, server_nodes={"rack": "a"}), servers=3)
+    assert repr(replaced) == "ParameterServer(servers=3, server_nodes={'rack': 'a'})"
+    with pytest.raises(ValueError, match="kind"):
+        dataclasses.replace(tfi.ParameterServer(), kind="one")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import threading
 import xml.etree.ElementTree as ElementTree
-import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -146,14 +145,6 @@ def test_the_health_check_asks_a_node_with_tls(tmp_path: Path) -> None:
         server.server_close()
 
 
-def test_only_volumes_are_written() -> None:
-    volumes = json.loads(last("VOLUME"))
-    home = re.search(r"\bHOME=(\S+)", last("ENV"))
-    assert home is not None
-    assert home[1] == last("WORKDIR")
-    assert set(volumes) == {home[1], "/tmp"}
-
-
 def test_packages_are_those_that_are_pinned_and_nothing_is_downloaded_otherwise() -> None:
     names = {name for name, _ in instructions()}
     assert "ADD" not in names
@@ -212,65 +203,3 @@ def test_the_configuration_without_authentication_says_nothing_else_about_securi
     tree = ElementTree.parse(ROOT / "container/trusted-network.xml")
     named = [each.attrib["name"] for each in tree.iter("{http://www.springframework.org/schema/beans}property")]
     assert [name for name in named if name.startswith("security.")] == ["security.allowUnauthenticated"]
-
-
-def test_an_image_loses_headers_symbols_and_tests_and_keeps_data_whose_names_look_like_libraries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packages = tmp_path / "lib/python3.11/site-packages"
-    libraries = ["tensorflow/libtensorflow_cc.so.2", "pyarrow/lib.cpython-311.so"]
-    others = ["pyarrow/v0.7.1.some-index.parquet", "numpy.libs/libopenblas.so", "clang/__init__.py"]
-    removed = ["tensorflow/include/a.h", "pyarrow/include/b.h", "clang/native/libclang.so"]
-    removed += ["numpy/linalg/tests/a.py", "pyarrow/tests/b.parquet", "h5py/tests/c.h5"]
-    removed += [digits := "sklearn/datasets/data/digits.csv.gz"]
-    for path in (*libraries, *others, *removed):
-        (packages / path).parent.mkdir(parents=True, exist_ok=True)
-        (packages / path).touch()
-    (tmp_path / "bin").mkdir()
-    for name in ("pip", "strip"):
-        program = tmp_path / "bin" / name
-        program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{tmp_path}/{name}.arguments"\n')
-        program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    subprocess.run(["sh", ROOT / "container/shrink.sh", tmp_path], check=True)
-    assert sorted((tmp_path / "strip.arguments").read_text().split()) == sorted(["--strip-unneeded", *libraries])
-    assert (tmp_path / "pip.arguments").read_text().split()[:4] == ["uninstall", "--quiet", "--yes", "scikit-learn"]
-    assert (tmp_path / Path(digits).name).exists()
-    assert all((packages / path).exists() for path in (*libraries, *others))
-    assert not any((packages / path).exists() for path in removed)
-
-
-def test_requirements_are_those_of_an_extra_with_all_that_they_need_and_their_hashes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, version, needs in (
-        *(("one", "1.0", "two_b>=1"), ("one", "2.0", "two_b>=1"), ("two_b", "1.0", ""), ("two_b", "2.0", "")),
-        *(("unused", "1.0", ""), ("setuptools", "99.0", ""), ("pyignite", "1.0", "")),
-    ):
-        wheel(tmp_path, name, version, needs)
-    (tmp_path / "pyproject.toml").write_text(
-        '[project]\ndependencies = ["one>=1", "pyignite"]\n[project.optional-dependencies]\ncpu = []\n'
-    )
-    pins = ["one==1.0", "pyignite==1.0", "setuptools==99.0", "two-b==1.0", "unused==1.0"]
-    (tmp_path / "constraints.txt").write_text(
-        "# made\n" + "".join(f"{pin} \\\n    --hash=sha256:{number:064}\n" for number, pin in enumerate(pins))
-    )
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    subprocess.run([sys.executable, ROOT / "container/requirements.py", "cpu"], cwd=tmp_path, check=True)
-    lines = (tmp_path / "wheels.txt").read_text().splitlines()
-    assert [line.strip(" \\") for line in lines[::2]] == ["one==1.0", "setuptools==99.0", "two-b==1.0"]
-    assert lines[1].endswith(f":{0:064}")
-    assert (tmp_path / "built.txt").read_text().startswith("pyignite==1.0 ")
-
-
-def wheel(folder: Path, name: str, version: str, needs: str) -> None:
-    """Writes a wheel without modules."""
-    information = f"{name}-{version}.dist-info"
-    required = f"Requires-Dist: {needs}\n" if needs else ""
-    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
-        archive.writestr(
-            f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
-        )
-        archive.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        archive.writestr(f"{information}/RECORD", "")

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-import node_logs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "gate"))
 import run
@@ -60,34 +57,6 @@ def test_a_report_of_pytest_has_node_ids_and_kinds_of_failures(tmp_path: Path, m
     assert [result in flaky for result in results] == [False, True, kind == "test", False, False]
 
 
-def test_a_report_of_gradle_names_class_and_method(tmp_path: Path) -> None:
-    (tmp_path / "TEST-io.ItA.xml").write_text(GRADLE)
-    assert [(result.test, result.outcome) for result in of_gradle(tmp_path)] == [
-        ("io.ItA.reads", "passed"),
-        ("io.ItA.writes", "failed"),
-    ]
-
-
-def test_what_all_tests_of_a_java_class_share_is_a_fixture(tmp_path: Path) -> None:
-    report = '<testsuite><testcase classname="io.ItA" name="classMethod"><failure message="no"/></testcase></testsuite>'
-    (tmp_path / "TEST-io.ItA.xml").write_text(report)
-    assert [result.kind for result in of_gradle(tmp_path)] == ["fixture"]
-
-
-def test_the_last_lines_name_each_failed_test_with_its_reason(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    report.write_text(PYTEST.format(message="TimeoutError: late"))
-    summary = Summary("make test", most_flakes=2)
-    summary.add(list(of_pytest(report)))
-    assert not summary.passed
-    assert list(summary.lines())[-4:] == [
-        "FAILED tests/unit/test_a.py::TestB::test_y: AssertionError: assert 1 == 2 (test)",
-        "FAILED tests/unit/test_a.py::test_z: TimeoutError: late (time-out)",
-        'FAILED tests/unit/test_a.py::test_u: failed on setup with "OSError" (fixture)',
-        "make test: FAILED, 3 failed; see build/reports",
-    ]
-
-
 @pytest.mark.parametrize(("flakes", "passed"), [(2, True), (3, False)])
 def test_up_to_two_flaky_tests_leave_the_run_green_and_are_recorded(tmp_path: Path, flakes: int, passed: bool) -> None:
     (tmp_path / "TEST-io.ItA.xml").write_text(GRADLE)
@@ -104,40 +73,12 @@ def test_up_to_two_flaky_tests_leave_the_run_green_and_are_recorded(tmp_path: Pa
     assert "1.0  io.ItA.writes" in (tmp_path / "slowest.txt").read_text()
 
 
-def test_a_run_that_ended_early_is_not_green() -> None:
-    summary = Summary("make test", most_flakes=2)
-    summary.ended_early = True
-    assert not summary.passed
-    assert list(summary.lines())[-1] == "make test: FAILED, ended early; see build/reports"
-
-
-def test_a_node_id_has_the_module_that_was_collected_and_a_failed_collection_has_its_error(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    report.write_text(
-        '<testsuite><testcase classname="tests.unit.test_a.TestB.TestC" name="test_x[a.b::c/[d]]" file="b.py"/>'
-        '<testcase classname="" name="tests.unit.test_b"><error message="collection failure">b.py:1: in module\n'
-        "E   ModuleNotFoundError: No module named 'b'</error></testcase></testsuite>"
-    )
-    first, second = of_pytest(report)
-    assert first.test == "tests/unit/test_a.py::TestB::TestC::test_x[a.b::c/[d]]"
-    assert (second.test, second.reason) == ("tests/unit/test_b.py", "ModuleNotFoundError: No module named 'b'")
-
-
 def test_a_test_that_has_also_failed_in_a_fixture_is_not_flaky(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     case = '<testcase classname="tests.test_a" name="{}"><{} message="x"/></testcase>'
     cases = [case.format("test_x", "failure"), case.format("test_x", "error"), case.format("test_y", "failure")]
     report.write_text(f"<testsuite>{''.join(cases)}</testsuite>")
     assert [failure.test for failure in may_be_flaky(list(of_pytest(report)))] == ["tests/test_a.py::test_y"]
-
-
-def test_a_test_that_ends_several_workers_is_one_failure(tmp_path: Path) -> None:
-    report = tmp_path / "report.xml"
-    crash = "<testcase classname='tests.test_a' name='test_x'><error message=\"worker 'gw{}' crashed\"/></testcase>"
-    report.write_text(f"<testsuite>{crash.format(0)}{crash.format(1)}</testsuite>")
-    summary = Summary("make test", most_flakes=2)
-    summary.add(list(of_pytest(report)))
-    assert len(summary.failures) == 1
 
 
 # Scripts write the report that their last argument, or Gradle's folder, names.
@@ -243,18 +184,3 @@ def test_an_interrupted_run_ends_what_it_has_started_and_writes_its_summary(tmp_
         "FAILED x: exit code 3: no output (command)",
         "make test: FAILED, 1 failed, ended early; see build/reports",
     ]
-
-
-def test_logs_are_kept_while_nodes_remove_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "from/a").mkdir(parents=True)
-    (tmp_path / "from/node.log").write_text("line")
-    walk: Callable[..., object] = node_logs.os.scandir
-
-    def scandir(path: object) -> object:
-        if str(path).endswith("/a"):
-            raise FileNotFoundError(path)
-        return walk(path)
-
-    monkeypatch.setattr("os.scandir", scandir)
-    node_logs._copy(tmp_path / "from", tmp_path / "to")
-    assert (tmp_path / "to/node.log").read_text() == "line"

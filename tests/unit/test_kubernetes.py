@@ -24,7 +24,6 @@ sys.path.append(str(ROOT / "deploy"))
 
 import render  # noqa: E402
 
-JAVA = ROOT / "java/src/main/java"
 BEANS = "{http://www.springframework.org/schema/beans}"
 #: After the tasks, a node changes its row, leaves jobs, and ends: OrderlyStop.java, and the time for the end of tasks.
 LEAVE_SECONDS = 5 + 3 + 2
@@ -245,19 +244,6 @@ def configured(name: str) -> str:
     return found.attrib["value"]
 
 
-def test_probes_ask_routes_of_the_http_port() -> None:
-    routes = re.findall(r'"(/health/\w+)"', (JAVA / "io/tensorflowignite/http/HealthApi.java").read_text())
-    probes = {name: container()[name] for name in ("startupProbe", "livenessProbe", "readinessProbe")}
-    asked = {name: probe["httpGet"]["path"] for name, probe in probes.items()}
-    assert set(asked.values()) == set(routes)
-    assert asked["livenessProbe"] == "/health/live"
-    assert asked["readinessProbe"] == "/health/ready"
-    ports = {each["name"]: str(each["containerPort"]) for each in container()["ports"]}
-    assert {probe["httpGet"]["port"] for probe in probes.values()} == {"http"}
-    assert ports["http"] == environment()["TENSORFLOW_IGNITE_HTTP_PORT"]
-    assert ports["api"] == environment()["TENSORFLOW_IGNITE_PORT"]
-
-
 def test_each_name_that_a_manifest_refers_to_exists() -> None:
     ports = {each["name"] for each in container()["ports"]}
     for service in (each for each in manifests() if each["kind"] == "Service"):
@@ -290,18 +276,3 @@ def test_a_pod_has_no_privileges() -> None:
     own = container()["securityContext"]
     assert (own["allowPrivilegeEscalation"], own["readOnlyRootFilesystem"]) == (False, True)
     assert own["capabilities"] == {"drop": ["ALL"]}
-
-
-def test_the_configuration_names_classes_and_properties_that_exist() -> None:
-    xml = ElementTree.fromstring(only("ConfigMap")["data"]["node.xml"])
-    ours = [each for each in xml.iter(f"{BEANS}bean") if each.attrib["class"].startswith("io.tensorflowignite.")]
-    assert {each.attrib["class"].split(".")[-1] for each in ours} == {
-        "NodeSslContextFactory",
-        "TensorFlowService",
-        "DnsIpFinder",
-    }
-    (service,) = (each for each in ours if each.attrib["class"].endswith(".TensorFlowService"))
-    for each in service.findall(f"{BEANS}property"):
-        group, name = each.attrib["name"].split(".")
-        bean = JAVA / f"io/tensorflowignite/{group.removesuffix('s').title()}Configuration.java"
-        assert f" set{name[0].upper()}{name[1:]}(" in bean.read_text(), each.attrib["name"]

@@ -1,12 +1,6 @@
-"""train_until_stopped.py [SCRIPT_PROFILES]: trains on the job's cache until it is stopped; reports each step.
-
-With an argument the script uses TensorFlow's profiler itself, all the time.
-"""
+"""train_until_stopped.py: trains on the job's cache until it is stopped; reports each step."""
 
 from __future__ import annotations
-
-import sys
-import tempfile
 
 import tensorflow as tf
 
@@ -17,8 +11,6 @@ model = tf.keras.Sequential([tf.keras.layers.Input([1]), tf.keras.layers.Dense(6
 model.compile("sgd", "mse")
 rows = tfi.dataset(here.cache, columns=["x", "y"], label="y", shuffle=True).repeat().batch(32)
 rows = rows.map(lambda features, label: (features["x"][:, None], label[:, None]))
-if len(sys.argv) > 1:
-    tf.profiler.experimental.start(tempfile.mkdtemp())
 
 
 @tf.function

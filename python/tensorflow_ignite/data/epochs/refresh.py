@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tensorflow_ignite.data.epochs.changes import PARTITION_MASK, Changes, IdentityIndex
 from tensorflow_ignite.data.epochs.row_batch import RowBatch
-from tensorflow_ignite.data.epochs.shuffling import JOINED_BYTES
+from tensorflow_ignite.data.epochs.shuffling import JOINED_BYTES, grouped
 from tensorflow_ignite.data.epochs.tensors import Array
 
 # Batches that together have less than this part of the rows of the largest one become one batch.
@@ -31,7 +31,12 @@ def refreshed(batches: tuple[RowBatch, ...], changes: Changes, rows: Sequence[Ro
     """
     if not rows and not len(changes.removed) and not changes.whole:
         return batches
-    puts = [_Put(group) for group in _joined([batch for batch in rows if batch.identities is not None])]
+    puts = [
+        _Put(_one(group))
+        for group in grouped(
+            [batch for batch in rows if batch.identities is not None], lambda batch: batch.size / JOINED_BYTES
+        )
+    ]
     kept: list[RowBatch] = []
     gone = _Gone(changes)
     for batch in batches:
@@ -150,29 +155,14 @@ def _without(batch: RowBatch, indices: Array) -> RowBatch:
 
 
 def _merged(batches: Sequence[RowBatch]) -> tuple[RowBatch, ...]:
-    """The batches; small ones that follow one another become one, since each batch costs time in each epoch."""
-    return tuple(_joined(batches, max((batch.rows for batch in batches), default=0) // SMALL_PARTS))
-
-
-def _joined(batches: Sequence[RowBatch], most: int | None = None) -> list[RowBatch]:
-    """The batches, of which some that follow one another become one.
-
-    Args:
-        batches: The batches.
-        most: The most rows of one that was several, which then are of the same streams; None: any.
-    """
-    groups: list[list[RowBatch]] = []
-    rows = size = 0
-    for batch in batches:
-        last = groups[-1][-1] if groups else batch
-        rows, size = rows + batch.rows, size + batch.size
-        is_alike = most is None or (rows <= most and last.partitions == batch.partitions)
-        if groups and is_alike and size <= JOINED_BYTES:
-            groups[-1].append(batch)
-        else:
-            groups.append([batch])
-            rows, size = batch.rows, batch.size
-    return [_one(group) for group in groups]
+    """The batches; small ones of the same streams that follow one another become one, as each costs time each epoch."""
+    most = max(1, max((batch.rows for batch in batches), default=0) // SMALL_PARTS)
+    groups = grouped(
+        batches,
+        lambda batch: max(batch.rows / most, batch.size / JOINED_BYTES),
+        lambda one, other: one.partitions == other.partitions,
+    )
+    return tuple(map(_one, groups))
 
 
 def _one(batches: Sequence[RowBatch]) -> RowBatch:

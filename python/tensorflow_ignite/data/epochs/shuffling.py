@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -61,7 +61,8 @@ def window_of(first: pa.RecordBatch) -> int:
 
 def pieces(window: Sequence[pa.RecordBatch], indices: Array) -> Iterator[pa.RecordBatch]:
     """Rows of a window in the order of indices, as batches of at most about PIECE_BYTES, each in new memory."""
-    parts = _joined(window)
+    groups = grouped(window, lambda batch: batch.nbytes / JOINED_BYTES)
+    parts = [pa.concat_batches(group) if len(group) > 1 else group[0] for group in groups]
     step = max(1, PIECE_BYTES // max(_row_bytes(part) for part in parts))
     # A slice of a multiple of 64 rows begins at a multiple of 64 bytes for every type, so TensorFlow need not copy it.
     step -= step % 64 if step > 64 else 0
@@ -70,18 +71,20 @@ def pieces(window: Sequence[pa.RecordBatch], indices: Array) -> Iterator[pa.Reco
         yield _take(parts, indices[begin : begin + step])
 
 
-def _joined(window: Sequence[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """The batches, of which those that follow one another become one, up to JOINED_BYTES."""
-    groups: list[list[pa.RecordBatch]] = []
-    size = 0
-    for batch in window:
-        size += int(batch.nbytes)
-        if groups and size <= JOINED_BYTES:
-            groups[-1].append(batch)
+def grouped(
+    items: Sequence[_T], weight: Callable[[_T], float], alike: Callable[[_T, _T], bool] = lambda one, other: True
+) -> list[list[_T]]:
+    """Items that follow one another, in groups of alike ones whose weights are together at most 1."""
+    groups: list[list[_T]] = []
+    total = 0.0
+    for item in items:
+        total += weight(item)
+        if groups and total <= 1 and alike(groups[-1][-1], item):
+            groups[-1].append(item)
         else:
-            groups.append([batch])
-            size = int(batch.nbytes)
-    return [pa.concat_batches(group) if len(group) > 1 else group[0] for group in groups]
+            groups.append([item])
+            total = weight(item)
+    return groups
 
 
 def _take(parts: Sequence[pa.RecordBatch], indices: Array) -> pa.RecordBatch:

@@ -1,11 +1,9 @@
 package io.tensorflowignite.data;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
-import io.tensorflowignite.v1.Mismatch;
 import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
@@ -158,29 +156,6 @@ public class ItTypes extends DataTest {
     assertEquals(List.of(List.of(7L, 7L, 40)), cluster.readAll(command));
     assertEquals(
         List.of(List.of("h")), cluster.readAll(command("people").addColumns("hidden").build()));
-  }
-
-  @Test
-  public void nullsAreKeptFilledOrRefused() throws Exception {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("holes"), 1, 0);
-    cache.put(1, object("Holes", "n", 1, "s", "x"));
-    cache.put(2, object("Holes", "s", "y"));
-    ReadCommand.Builder command = command("holes").addColumns("n").addColumns("s");
-
-    assertEquals(
-        "[[1, x], [null, y]]",
-        cluster.readAll(command.setNulls(Nulls.NULLS_KEEP).build()).toString());
-    assertEquals(
-        "[[1, x], [0, y]]",
-        cluster.readAll(command.setNulls(Nulls.NULLS_DEFAULT).build()).toString());
-    command.setNulls(Nulls.NULLS_ERROR);
-    assertInvalid(
-        ERROR_CODE_ROW_MISMATCH,
-        "cache holes, key 2: column n is null;",
-        () -> cluster.readAll(command.build()));
-    assertEquals(
-        "[[1, x]]",
-        cluster.readAll(command.setOnMismatch(Mismatch.MISMATCH_SKIP).build(), 1).toString());
   }
 
   private static Field field(String name, ArrowType type, Field... children) {

@@ -1,6 +1,6 @@
 package io.tensorflowignite.rpc;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_LIMIT_EXCEEDED;
+import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 
 import io.grpc.Attributes;
 import io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
@@ -11,7 +11,6 @@ import io.grpc.ServerInterceptor;
 import io.grpc.ServerTransportFilter;
 import io.grpc.Status;
 import io.tensorflowignite.base.IdleThreads;
-import io.tensorflowignite.base.TensorFlowIgniteException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledExecutorService;
@@ -82,8 +81,8 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
     if (!begin(method)) {
       return ErrorStatuses.reject(
           call,
-          limitExceeded(
-              String.format(
+          ErrorStatuses.of(
+              limitExceeded(
                   "This node has %,d running calls of %s. All calls together are at most %,d, and"
                       + " the calls of one method at most as many as the free ones. Try again"
                       + " later, or call another node.",
@@ -127,10 +126,6 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
     clock.shutdownNow();
   }
 
-  private static Status limitExceeded(String text) {
-    return ErrorStatuses.of(new TensorFlowIgniteException(ERROR_CODE_LIMIT_EXCEEDED, text));
-  }
-
   /** gRPC calls a listener's methods one after another. */
   private final class Counted<Q> extends SimpleForwardingServerCallListener<Q> {
     private final String method;
@@ -147,8 +142,8 @@ final class CallLimits extends ServerTransportFilter implements ServerIntercepto
 
     private void timeOut(ServerCall<?, ?> call) {
       call.close(
-          limitExceeded(
-              String.format(
+          ErrorStatuses.of(
+              limitExceeded(
                   "A request of %s was not complete after %d s. A request of one message must"
                       + " arrive within this time. Send the whole message at once.",
                   call.getMethodDescriptor().getFullMethodName(), REQUEST_TIMEOUT_S)),

@@ -224,7 +224,7 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
       release();
       releaseRead();
       refused = true;
-      return limitExceeded(text);
+      return withoutStackTrace(text);
     }
 
     /** gRPC answers a refused request itself, and a second answer would end the connection. */
@@ -265,8 +265,8 @@ final class RequestMemoryLimits extends ServerStreamTracer.Factory implements Se
     }
   }
 
-  /** Without a stack trace, since gRPC logs each of these exceptions. */
-  private static RuntimeException limitExceeded(String text) {
+  /** gRPC logs each of these exceptions. */
+  private static RuntimeException withoutStackTrace(String text) {
     TensorFlowIgniteException error =
         new TensorFlowIgniteException(ERROR_CODE_LIMIT_EXCEEDED, text);
     return InternalStatus.asRuntimeExceptionWithoutStacktrace(
