@@ -141,7 +141,7 @@ def table() -> str:
             if _code_of(each, package):
                 others = tried["same"].get(package, {})
                 same = [version for version in others if each.name in others[version]]
-                packages.append(package + (f" (also {', '.join(same)})" if same else ""))
+                packages.append(package + (f" ({', '.join(same)})" if same else ""))
         lines.append(f"| `{each.name}` | {each.without} | {_link(each.issue)} | {', '.join(packages)} |")
     return "\n".join(lines) + "\n"
 
