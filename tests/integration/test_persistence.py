@@ -1,4 +1,4 @@
-"""Clusters with data on disk: rows and jobs that come back with their nodes, and a cluster that is not active."""
+"""Clusters with data on disk: rows and jobs that come back, a cluster that is not active, and one that grows."""
 
 from __future__ import annotations
 
@@ -79,3 +79,22 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
                 lines = [line.text for line in client.job(job.id).logs(attempt=attempt, role="worker", index=0)]
                 resumed = next(line for line in lines if "begins at step" in line)
                 assert int(resumed.rpartition(" ")[2]) >= 10
+
+
+def test_a_node_that_joins_is_added_to_the_baseline_by_a_command() -> None:
+    with LocalCluster(1, persistent=True) as cluster:
+        tfi.load("rows", {"id": np.arange(ROWS)}, backups=0, partitions=24, address=cluster.address)
+        joined = cluster.start_node()
+        with tfi.connect(cluster.address) as client:
+            (name,) = (node.consistent_id for node in client.nodes() if node.id == joined.node_id)
+            states = {node.address: node.state for node in client.baseline().nodes}
+            assert states == {cluster.address: "online", joined.address: "outside"}
+
+            shown = cli("baseline", "--add", name, address=joined.address)
+            assert shown.returncode == 0, shown.stderr
+            assert "outside" not in shown.stdout
+            assert [node.state for node in client.baseline().nodes] == ["online", "online"]
+            refused = cli("baseline", "--remove", name, address=cluster.address)
+            assert refused.returncode == 1
+            assert f"Node {name} stays in the baseline: it is online" in " ".join(refused.stderr.split())
+        assert tfi.read_table("rows", options=tfi.ReadOptions(address=cluster.address)).num_rows == ROWS
