@@ -32,10 +32,11 @@ import org.apache.ignite.services.ServiceContext;
  * igniteConfiguration.setServiceConfiguration(service);
  * }</pre>
  *
- * <p>Its properties hold for the whole cluster: Ignite takes them from the first node that has
- * them. Tokens and rules alone are those of each node's own configuration. Settings of one node
- * (interpreter, address, port, work directory, certificate) are system properties {@code
- * tensorflow.ignite.*} or environment variables {@code TENSORFLOW_IGNITE_*}.
+ * <p>Each node takes the properties of its own configuration, but these are the same on all nodes,
+ * and Ignite takes them from the first one: the lease, {@code storage}, {@code sqlFunctions}, and
+ * {@code security} except tokens and rules. Settings that only one node has (interpreter, address,
+ * port, work directory, certificate) are system properties {@code tensorflow.ignite.*} or
+ * environment variables {@code TENSORFLOW_IGNITE_*}.
  */
 public final class TensorFlowService
     implements Service, NodeContact, JobView, NodePredictions, TensorFlowModels, TensorFlowJobs {
@@ -138,11 +139,20 @@ public final class TensorFlowService
     ServiceConfiguration own = configured(ignite.configuration());
     if (own != null) {
       TensorFlowService bean = (TensorFlowService) own.getService();
-      security.takeCallers(bean.security);
+      takeOwn(bean);
       warnOfOtherProperties(bean, log);
     }
     runtime = new NodeRuntime(ignite, context.name(), log, settings(), nodeFilter());
     runtime.start();
+  }
+
+  /** Takes the properties that nodes may have different values of. */
+  void takeOwn(TensorFlowService own) {
+    timeouts.takeAllButLease(own.timeouts);
+    tasks = own.tasks;
+    jobs = own.jobs;
+    rows = own.rows;
+    security.takeCallers(own.security);
   }
 
   /** Ignite itself only says that the service exists already. */
@@ -150,13 +160,11 @@ public final class TensorFlowService
     List<String> others = PropertyDifferences.of(own, this);
     if (!others.isEmpty()) {
       log.warning(
-          "Properties of TensorFlowService in the configuration of this node are not used, since"
-              + " the cluster has other ones: "
+          "This node does not use these properties of TensorFlowService in its configuration: "
               + String.join(", ", others)
-              + ". Ignite takes the properties from the first node of a cluster, and no later node"
-              + " changes them, except non-empty security.tokens and security.access where the"
-              + " cluster has some too. To change them, stop all nodes at the same time; otherwise"
-              + " give this node those of the cluster.");
+              + ". They must be the same on all nodes, and the first node of the cluster had other"
+              + " values. Give this node the values of the cluster. To change the cluster's values,"
+              + " stop all nodes at the same time.");
     }
   }
 

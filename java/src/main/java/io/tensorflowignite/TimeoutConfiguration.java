@@ -52,8 +52,8 @@ public final class TimeoutConfiguration implements Serializable {
   }
 
   /**
-   * Seconds without a heartbeat of its node after which an agent kills its tasks, 1 or more. Keep
-   * this below Ignite's failureDetectionTimeout (10 s).
+   * Seconds without a heartbeat of its node after which an agent kills its tasks, 1 or more; the
+   * same on all nodes. Keep this below Ignite's failureDetectionTimeout (10 s).
    */
   public TimeoutConfiguration setLeaseSeconds(double seconds) {
     lease = duration(seconds("timeouts.leaseSeconds", seconds, MIN_LEASE_SECONDS, ""));
@@ -76,5 +76,15 @@ public final class TimeoutConfiguration implements Serializable {
   public TimeoutConfiguration setHealthySeconds(double seconds) {
     healthy = duration(seconds("timeouts.healthySeconds", seconds, MILLISECOND, ""));
     return this;
+  }
+
+  void takeAllButLease(TimeoutConfiguration own) {
+    start = own.start;
+    firstStep = own.firstStep;
+    stall = own.stall;
+    stopGrace = own.stopGrace;
+    waiting = own.waiting;
+    quiet = own.quiet;
+    healthy = own.healthy;
   }
 }

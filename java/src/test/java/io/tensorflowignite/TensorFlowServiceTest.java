@@ -6,6 +6,7 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.util.Durations;
+import io.tensorflowignite.settings.ClusterSettings;
 import io.tensorflowignite.settings.SecuritySettings;
 import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.settings.TlsSettings;
@@ -87,6 +88,33 @@ public class TensorFlowServiceTest {
     cluster.takeCallers(own);
     assertEquals(tokens, cluster.settings().tokens());
     assertEquals(List.of("alice all"), cluster.settings().access());
+  }
+
+  @Test
+  public void aNodeTakesItsOwnPropertiesExceptThoseThatAreTheSameOnAllNodes() {
+    TensorFlowService own = new TensorFlowService();
+    own.getTimeouts().setStallSeconds(7).setQuietSeconds(8).setLeaseSeconds(9);
+    own.getTasks().setWarmProcesses(3);
+    own.getJobs().setMaxTasks(4);
+    own.getRows().setMaxBatchMegabytes(5);
+    own.getStorage().setBackups(2);
+    own.getSecurity().setTls("required");
+    own.setSqlFunctions(true);
+    bean.takeOwn(own);
+    ClusterSettings settings = bean.settings();
+    assertEquals(Duration.ofSeconds(7), settings.stallTimeout);
+    assertEquals(Duration.ofSeconds(8), settings.quietTime);
+    assertEquals(3, settings.tasks.warmProcesses);
+    assertEquals(4, settings.queue.maxTasks(1));
+    assertEquals(5 << 20, settings.batches.batch);
+
+    assertEquals(Duration.ofSeconds(6), settings.leaseTimeout);
+    assertEquals(1, settings.storage.backups);
+    assertEquals(TlsSettings.Mode.AUTO, settings.tls.mode);
+    assertFalse(settings.sqlFunctions);
+    assertEquals(
+        Set.of("timeouts", "storage", "security", "sqlFunctions"),
+        Set.copyOf(PropertyDifferences.of(bean, own)));
   }
 
   @Test

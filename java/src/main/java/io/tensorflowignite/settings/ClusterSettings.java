@@ -3,7 +3,7 @@ package io.tensorflowignite.settings;
 import java.io.Serializable;
 import java.time.Duration;
 
-/** The settings of the cluster, the same on every node: properties of {@code TensorFlowService}. */
+/** The properties of {@code TensorFlowService}; those of a node and those of all nodes. */
 public final class ClusterSettings implements Serializable {
   private static final long serialVersionUID = 1L;
 
