@@ -79,3 +79,9 @@ def test_lines_that_are_missing_without_a_word_are_found(lines: list[tuple[str, 
     assert books.wrong_output(3, shown, may_lack_its_end=False) == faults
     at_the_end = any("at the end" in fault for fault in faults)
     assert books.wrong_output(3, shown, may_lack_its_end=True) == ([] if at_the_end else faults)
+
+
+def test_the_line_that_a_full_disk_has_cut_is_no_fault_at_the_end_only() -> None:
+    assert books.wrong_output(420, Shown([*range(1, 421), 42]), may_lack_its_end=False) == []
+    assert books.wrong_output(420, Shown([*range(1, 421), 41]), may_lack_its_end=False) != []
+    assert books.wrong_output(422, Shown([*range(1, 421), 42, 422]), may_lack_its_end=False) != []
