@@ -90,6 +90,7 @@ def test_a_node_that_joins_is_added_to_the_baseline_by_a_command() -> None:
             (name,) = (node.consistent_id for node in client.nodes() if node.id == joined.node_id)
             states = {node.address: node.state for node in client.baseline().nodes}
             assert states == {cluster.address: "online", joined.address: "outside"}
+            assert [node.address for node in client.nodes() if node.is_outside_baseline] == [joined.address]
 
             shown = cli("baseline", "--add", name, address=joined.address)
             assert shown.returncode == 0, shown.stderr
