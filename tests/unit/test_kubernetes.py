@@ -164,7 +164,7 @@ def test_a_cluster_on_disk_without_security_has_claims_and_no_secrets(tmp_path: 
     assert "work" not in [volume["name"] for volume in made["spec"]["template"]["spec"]["volumes"]]
     assert not references(made, "secretName")
     (node,) = made["spec"]["template"]["spec"]["containers"]
-    arguments = [each.replace("$(REPLICAS)", "3") for each in node["args"]]
+    arguments = [each.replace("$(IGNITE_REPLICAS)", "3") for each in node["args"]]
     name, options = parsed([*node["command"][2:], *arguments], tmp_path)
     assert (name, options["activate_at"]) == ("node", 3)
     assert {probe["scheme"] for probe in references(node, "httpGet")} == {"HTTP"}
@@ -191,7 +191,7 @@ def test_another_number_of_pods_on_disk_restarts_none() -> None:
             for each in yaml.safe_load_all(render.render("--set", f"persistence.enabled=true,replicas={replicas}"))
         }
         template = made["StatefulSet"]["spec"]["template"]
-        (variable,) = (each for each in template["spec"]["containers"][0]["env"] if each["name"] == "REPLICAS")
+        (variable,) = (each for each in template["spec"]["containers"][0]["env"] if each["name"] == "IGNITE_REPLICAS")
         key = variable["valueFrom"]["configMapKeyRef"]
         assert (key["name"], made["ConfigMap"]["data"][key["key"]]) == ("tensorflow-ignite", replicas)
         templates.append(template)
