@@ -747,6 +747,7 @@ class Node(Value):
         http_address: ``"host:port"`` of its HTTP port; empty: it has none.
         serves_models: Whether it is of a version that serves models.
         time_zone: The time zone of its JVM, such as ``"Europe/Berlin"``, for DATE and TIME.
+        is_outside_baseline: Whether Ignite gives it no partitions on disk until somebody adds it to the baseline.
     """
 
     id: str
@@ -768,3 +769,4 @@ class Node(Value):
     http_address: str = ""
     serves_models: bool = False
     time_zone: str = ""
+    is_outside_baseline: bool = False

@@ -24,9 +24,10 @@ FETCH = """
 const answers = ANSWERS;
 fetch = async (url, options) => {
   const method = url.split("/").at(-1);
-  const { path, extent_id } = JSON.parse(options.body);
+  const { path, extent_id, states } = JSON.parse(options.body);
   new Headers(options.headers);
-  const answer = answers[`${method} ${path ?? extent_id ?? ""}`.trim()] ?? 404;
+  const later = states?.filter((state) => state === "JOB_STATE_UNSPECIFIED")[0];
+  const answer = answers[`${method} ${path ?? extent_id ?? later ?? ""}`.trim()] ?? 404;
   if (typeof answer === "number") {
     return new Response(JSON.stringify({ error: `${answer} of ${path ?? method}` }), { status: answer });
   }
@@ -140,6 +141,14 @@ def test_a_job_whose_state_is_of_a_later_version_is_shown(url: str, window: Brow
     job = {"id": "0123456789ab", "state": 1000, "created_at": "2026-01-01T09:00:00Z"}
     show(window, url + "#/jobs/0123", {"GetJob": [{"job": job}], "WatchJob": [{"job": job}]})
     window.await_text("#why", "A node of a later version has written its state (unknown-1000)")
+    assert window.faults == []
+
+
+def test_the_list_asks_for_jobs_whose_state_is_of_a_later_version_too(url: str, window: Browser) -> None:
+    job = {"id": "0123456789ab", "state": 1000, "created_at": "2026-01-01T09:00:00Z"}
+    show(window, url, {"ListJobs JOB_STATE_UNSPECIFIED": [{"jobs": [job]}], "ListJobs": [{}]})
+    text = window.await_text("main", "A node of a later version has written its state (unknown-1000)")
+    assert "0 jobs run, 1 of a later version" in text
     assert window.faults == []
 
 

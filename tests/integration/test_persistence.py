@@ -63,6 +63,7 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             assert "The cluster is not active since 20" in error
             assert f"2 of the 3 nodes of its baseline are here, without {name} at " in error
             assert "control.sh --set-state ACTIVE" in error
+            assert "tensorflow-ignite node --activate-at NODES" in error
         with pytest.raises(ClusterNotActiveError):
             tfi.read_table("rows", options=tfi.ReadOptions(address=address))
         found = cli("doctor", "--only", "cluster", address=address).stdout
@@ -89,6 +90,7 @@ def test_a_node_that_joins_is_added_to_the_baseline_by_a_command() -> None:
             (name,) = (node.consistent_id for node in client.nodes() if node.id == joined.node_id)
             states = {node.address: node.state for node in client.baseline().nodes}
             assert states == {cluster.address: "online", joined.address: "outside"}
+            assert [node.address for node in client.nodes() if node.is_outside_baseline] == [joined.address]
 
             shown = cli("baseline", "--add", name, address=joined.address)
             assert shown.returncode == 0, shown.stderr

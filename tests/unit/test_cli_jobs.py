@@ -436,6 +436,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             id="b" * 36,
             consistent_id="n2",
             order=2,
+            is_outside_baseline=True,
             agent=job_pb2.AgentInfo(error="no python3"),
             quarantine=[job_pb2.UnprovenAttempt(job_id="7f3a0000", attempt=2, pids=[12, 13])],
             loops=[
@@ -456,6 +457,8 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
     assert "node cccccccc at h:10822 was lost: it was killed, or the network to it is cut" in out
     assert "node n4 at 10.0.0.4 of the baseline is missing. Start it" in out
+    outside = "node bbbbbbbb is outside of the baseline, and gets no partitions: tensorflow-ignite baseline --add n2"
+    assert outside in " ".join(out.split())
     first, second = json.loads(cli("nodes", "--json")[1])
     assert (first["order"], second["order"]) == (1, 2)
     assert (first["losses"][0]["partitions"], first["agent"]["warm_bytes"]) == ([1, 5], 266 << 20)

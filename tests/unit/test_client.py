@@ -366,6 +366,17 @@ def test_jobs_come_newest_first_and_nodes_in_their_order(client, node, script) -
     assert [found.id for found in client.nodes()] == ["a", "b"]
 
 
+def test_a_node_of_the_baseline_may_be_one_name(client, node) -> None:
+    names = ("a", "b", "ab")
+    node.state.baseline = job_pb2.BaselineState(
+        nodes=[job_pb2.BaselineEntry(consistent_id=name, is_member=True) for name in names]
+    )
+    left = client.change_baseline(remove="ab")
+    assert [each.consistent_id for each in left.nodes] == ["a", "b"]
+    with pytest.raises(errors.InvalidRequestError, match="remove 1 is a int"):
+        client.change_baseline(remove=[1])
+
+
 def test_a_prefix_names_a_job(client, node) -> None:
     node.state.add(running_job("7f3a0000"))
     job = client.job("7f3a")

@@ -126,6 +126,7 @@ def test_nodes_with_a_fault_are_named_with_the_remedy(node) -> None:
     first, second, third = node.state.nodes
     first.losses.add(cache="tensorflow-ignite-logs", partitions=[1, 5])
     first.missing_nodes.add(consistent_id="n4", host="10.0.0.4")
+    second.is_outside_baseline = True
     second.plugin_version = ""
     second.availability = job_pb2.NODE_AVAILABILITY_DRAINED
     second.quarantine.add(job_id="7f3a0000", attempt=2, pids=[12])
@@ -135,6 +136,7 @@ def test_nodes_with_a_fault_are_named_with_the_remedy(node) -> None:
     lost = "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions"
     check(found["losses"], "failed", lost, "tensorflow-ignite accept-data-loss tensorflow-ignite-logs")
     check(found["baseline"], "warning", "n4 at 10.0.0.4 of the baseline is missing", "baseline --remove NODE")
+    check(found["baseline"], "warning", "node 1a1b2c3d on h1 is outside of the baseline", "baseline --add-online")
     check(found["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")
     check(found["drained nodes"], "warning", "node 1a1b2c3d on h1 are drained", "tensorflow-ignite drain --undo NODE")
     unproven = "node 1a1b2c3d on h1: the end of attempt 2 of job 7f3a0000 is not proven (pids 12)"

@@ -116,6 +116,8 @@ def test_the_plain_manifests_are_what_the_chart_renders() -> None:
         ("security.access=null", "access"),
         ("workSize=500K", "at '/workSize': '500K' does not match pattern"),
         ("service.jobs.maxTasks=8", "invalid propertyName 'jobs'"),
+        # Spring refuses a property that is there twice.
+        ("service.storage\\.backups=2", "invalid propertyName 'storage.backups'"),
     ],
 )
 def test_a_value_of_another_type_is_one_message(option: str, message: str) -> None:
@@ -162,7 +164,8 @@ def test_a_cluster_on_disk_without_security_has_claims_and_no_secrets(tmp_path: 
     assert "work" not in [volume["name"] for volume in made["spec"]["template"]["spec"]["volumes"]]
     assert not references(made, "secretName")
     (node,) = made["spec"]["template"]["spec"]["containers"]
-    name, options = parsed([*node["command"][2:], *node["args"]], tmp_path)
+    arguments = [each.replace("$(IGNITE_REPLICAS)", "3") for each in node["args"]]
+    name, options = parsed([*node["command"][2:], *arguments], tmp_path)
     assert (name, options["activate_at"]) == ("node", 3)
     assert {probe["scheme"] for probe in references(node, "httpGet")} == {"HTTP"}
     kubernetes_valid(text)
@@ -176,6 +179,23 @@ def test_a_pod_may_take_longer_than_any_recovery_before_its_first_sign_of_life(o
     (made,) = (each for each in rendered if each["kind"] == "StatefulSet")
     probe = made["spec"]["template"]["spec"]["containers"][0]["startupProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] == seconds
+
+
+@needs_helm
+def test_another_number_of_pods_on_disk_restarts_none() -> None:
+    # Kubernetes would restart one beside the pod that it takes away, and both may have all copies of a partition.
+    templates = []
+    for replicas in ("3", "4"):
+        made = {
+            each["kind"]: each
+            for each in yaml.safe_load_all(render.render("--set", f"persistence.enabled=true,replicas={replicas}"))
+        }
+        template = made["StatefulSet"]["spec"]["template"]
+        (variable,) = (each for each in template["spec"]["containers"][0]["env"] if each["name"] == "IGNITE_REPLICAS")
+        key = variable["valueFrom"]["configMapKeyRef"]
+        assert (key["name"], made["ConfigMap"]["data"][key["key"]]) == ("tensorflow-ignite", replicas)
+        templates.append(template)
+    assert templates[0] == templates[1]
 
 
 @needs_helm

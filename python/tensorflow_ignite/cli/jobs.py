@@ -198,6 +198,9 @@ def nodes(context: typer.Context, address: Address = None, json_output: Json = F
             print(fold(f"node {short_id(node.id)} is in quarantine: {paint(unproven.text, 'red')}", 2))
         if node.availability:
             print(fold(f"node {short_id(node.id)} gets no tasks: {availability_text(node.availability)}", 2))
+        if node.is_outside_baseline:
+            add = f"tensorflow-ignite baseline --add {node.consistent_id}"
+            print(fold(f"node {short_id(node.id)} is outside of the baseline, and gets no partitions: {add}", 2))
         for loop in node.loops:
             print(fold(f"node {short_id(node.id)}: {paint(loop_text(loop), 'red')}", 2))
     for loss in found[0].losses if found else ():

@@ -247,14 +247,23 @@ def _lost_nodes(nodes: Sequence[Node], timeout: float, credentials: Credentials 
 
 
 def _baseline(nodes: Sequence[Node]) -> Finding:
-    missing = nodes[0].missing_nodes if nodes else ()
-    if not missing:
-        return _BASELINE.ok("all nodes to which Ignite assigns partitions are in the cluster")
-    return _BASELINE.warning(
-        f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
-        "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is missing",
-        "Start them. If one is permanently off: tensorflow-ignite baseline --remove NODE",
-    )
+    texts, remedies = [], []
+    if missing := nodes[0].missing_nodes if nodes else ():
+        texts.append(
+            f"{_some([node.text for node in missing])} of the baseline {'is' if len(missing) == 1 else 'are'} missing. "
+            "After a restart of all nodes, a cluster with data on disk becomes active by itself only when none is "
+            "missing"
+        )
+        remedies.append("Start them. If one is permanently off: tensorflow-ignite baseline --remove NODE")
+    if outside := [_name(node) for node in nodes if node.is_outside_baseline]:
+        texts.append(
+            f"{_some(outside)} {'is' if len(outside) == 1 else 'are'} outside of the baseline. Only nodes of the "
+            "baseline get partitions on disk"
+        )
+        remedies.append("To give them partitions: tensorflow-ignite baseline --add-online")
+    if texts:
+        return _BASELINE.warning(". ".join(texts), ". ".join(remedies))
+    return _BASELINE.ok("all nodes to which Ignite assigns partitions are in the cluster, and no others")
 
 
 def _tensorflow(nodes: Sequence[Node]) -> Finding:

@@ -465,9 +465,9 @@ class Client:
         """Changes the baseline of a cluster with data on disk; Ignite then moves partitions.
 
         Args:
-            add: Names (consistent ids) of nodes of the cluster.
+            add: Names (consistent ids) of nodes of the cluster, or one name.
             add_online: All server nodes of the cluster are added.
-            remove: Names of nodes that are offline.
+            remove: Names of nodes that are offline, or one name.
             force: Also if no node of the cluster has a complete copy of some partitions on disk. Other nodes get these
                 partitions empty, and readers an error until `accept_data_loss`.
 
@@ -480,7 +480,13 @@ class Client:
             DataLossError: Partitions have no complete copy, and ``force`` is not set.
             PermissionDeniedError: The caller may not do everything.
         """
-        request = job_pb2.ChangeBaselineRequest(add=add, add_online=add_online, remove=remove, force=force)
+        added, removed = ([names] if isinstance(names, str) else names for names in (add, remove))
+        request = job_pb2.ChangeBaselineRequest(
+            add=[checks.text("add", name) for name in added],
+            add_online=add_online,
+            remove=[checks.text("remove", name) for name in removed],
+            force=force,
+        )
         response = self._connection.call("ChangeBaseline", lambda: request, timeout=_BASELINE_SECONDS)
         return Baseline.from_proto(response.baseline)
 

@@ -320,7 +320,7 @@ class _Host:
             + (
                 f"; it is activated when it has {minimum_nodes} server nodes"
                 if minimum_nodes
-                else "; activate it: control.sh --set-state ACTIVE"
+                else "; activate it: control.sh --set-state ACTIVE, or start a node again with --activate-at NODES"
             ),
             node_id=node.node_id,
             address=node.inactive_address(),

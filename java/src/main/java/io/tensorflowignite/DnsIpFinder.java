@@ -5,6 +5,7 @@ import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
 import java.util.Collection;
+import java.util.concurrent.TimeUnit;
 import org.apache.ignite.spi.IgniteSpiException;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
@@ -18,19 +19,21 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
  * it fails, and tries again after an error of a later one.
  */
 public class DnsIpFinder extends TcpDiscoveryVmIpFinder {
-  private static final int PAUSES = 60;
+  private static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private volatile boolean hasBegun;
 
   @Override
   public Collection<InetSocketAddress> getRegisteredAddresses() {
-    for (int pauses = 0; ; pauses++) {
+    // A question to DNS may take longer than the pauses.
+    long begin = nanoTime();
+    while (true) {
       Collection<InetSocketAddress> all = super.getRegisteredAddresses();
       if (all.stream().anyMatch(address -> isHere(address.getAddress()))) {
         hasBegun = true;
         return all;
       }
-      if (hasBegun || pauses == PAUSES) {
+      if (hasBegun || nanoTime() - begin >= PATIENCE_NANOS) {
         throw new IgniteSpiException(
             "No address of this machine is among the addresses of the cluster's nodes: "
                 + all
@@ -39,6 +42,10 @@ public class DnsIpFinder extends TcpDiscoveryVmIpFinder {
       }
       pause();
     }
+  }
+
+  long nanoTime() {
+    return System.nanoTime();
   }
 
   /** Waits a second between two questions to DNS. */

@@ -6,6 +6,7 @@ import static org.junit.Assert.assertTrue;
 
 import java.net.InetSocketAddress;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.ignite.spi.IgniteSpiException;
 import org.junit.Test;
 
@@ -15,6 +16,8 @@ public class DnsIpFinderTest {
   private static final String OTHER = "192.0.2.7:47500";
 
   private int pauses;
+  private int seconds;
+  private int secondsOfDns;
   private List<String> later = List.of(OTHER);
 
   private final DnsIpFinder finder =
@@ -22,7 +25,13 @@ public class DnsIpFinderTest {
         @Override
         void pause() {
           pauses++;
+          seconds += 1 + secondsOfDns;
           setAddresses(later);
+        }
+
+        @Override
+        long nanoTime() {
+          return TimeUnit.SECONDS.toNanos(seconds);
         }
       };
 
@@ -46,5 +55,13 @@ public class DnsIpFinderTest {
         assertThrows(IgniteSpiException.class, finder::getRegisteredAddresses);
     assertTrue(refused.getMessage(), refused.getMessage().contains("192.0.2.7:47500"));
     assertEquals(60, pauses);
+  }
+
+  @Test
+  public void aSlowDnsDoesNotMakeTheWaitLonger() {
+    finder.setAddresses(List.of(OTHER));
+    secondsOfDns = 19;
+    assertThrows(IgniteSpiException.class, finder::getRegisteredAddresses);
+    assertEquals(3, pauses);
   }
 }

@@ -18,10 +18,18 @@ import io.tensorflowignite.v1.ChangeBaselineRequest;
 import io.tensorflowignite.v1.ErrorCode;
 import java.io.IOException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
@@ -64,6 +72,7 @@ public class ItBaseline {
     IgniteCache<Integer, Integer> rows = load("rows", 1, null);
     Ignite added = start("c", true);
     assertEquals("{a=online, b=online, c=outside}", state());
+    assertEquals(Set.of("c"), Baseline.outside(first()));
     assertEquals(0, added.cache("rows").localSize(CachePeekMode.ALL));
 
     change(ChangeBaselineRequest.newBuilder().setAddOnline(true));
@@ -115,9 +124,40 @@ public class ItBaseline {
   }
 
   @Test
+  public void changesAtTheSameTimeAreEachMadeOrRefused() throws Exception {
+    activate("a", "b");
+    load("rows", 0, null);
+    start("c", true);
+    start("d", true);
+    ExecutorService callers = Executors.newFixedThreadPool(2);
+    try {
+      List<Callable<Boolean>> changes = List.of(() -> isAdded("c"), () -> isAdded("d"));
+      List<Future<Boolean>> results = callers.invokeAll(changes, 1, TimeUnit.MINUTES);
+      assertTrue(results.get(0).get() || results.get(1).get());
+    } finally {
+      callers.shutdownNow();
+    }
+    change(ChangeBaselineRequest.newBuilder().setAddOnline(true));
+    assertEquals("{a=online, b=online, c=online, d=online}", state());
+    assertEquals(ROWS, first().cache("rows").size());
+  }
+
+  /** Whether a node is added; otherwise the change was refused. */
+  private boolean isAdded(String name) {
+    try {
+      change(ChangeBaselineRequest.newBuilder().addAdd(name));
+    } catch (TensorFlowIgniteException | IgniteException refused) {
+      return false;
+    }
+    assertFalse(Baseline.outside(first()).contains(name));
+    return true;
+  }
+
+  @Test
   public void inMemoryIgniteAdjustsTheBaselineItself() {
     Ignite node = start("a", false);
     assertTrue(Baseline.state(node, Map.of()).getIsAutomatic());
+    assertEquals(Set.of(), Baseline.outside(node));
     refuse(ERROR_CODE_INVALID_REQUEST, ChangeBaselineRequest.newBuilder().setAddOnline(true));
   }
 

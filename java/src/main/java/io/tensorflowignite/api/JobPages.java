@@ -6,6 +6,7 @@ import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.ListJobsRequest;
 import java.util.Collection;
 import java.util.Comparator;
@@ -66,7 +67,7 @@ final class JobPages {
             .filter(
                 job ->
                     request.getStatesValueList().isEmpty()
-                        || request.getStatesValueList().contains(job.getStateValue()))
+                        || request.getStatesValueList().contains(state(job)))
             .filter(
                 job ->
                     !request.hasSince()
@@ -91,6 +92,13 @@ final class JobPages {
     Job last = matches.get(size - 1);
     Timestamp at = last.getCreatedAt();
     return at.getSeconds() + "." + at.getNanos() + "/" + last.getId();
+  }
+
+  private static int state(Job job) {
+    // Nobody can name a state of a later version.
+    return job.getState() == JobState.UNRECOGNIZED
+        ? JobState.JOB_STATE_UNSPECIFIED_VALUE
+        : job.getStateValue();
   }
 
   private static Job named(String token) {

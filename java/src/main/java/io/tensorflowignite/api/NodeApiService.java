@@ -106,6 +106,7 @@ import java.io.IOException;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedSet;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -612,6 +613,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
     List<CacheLoss> lost = losses.ofSystemCaches();
     List<LostNode> lostNodes = departures.lost();
     List<MissingNode> missing = Baseline.missing(ignite);
+    Set<String> outside = Baseline.outside(ignite);
     Map<String, Integer> tasks = index.tasksByNode();
     live.replaceAll(
         node ->
@@ -620,6 +622,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
                 .addAllLosses(lost)
                 .addAllLostNodes(lostNodes)
                 .addAllMissingNodes(missing)
+                .setIsOutsideBaseline(outside.contains(node.getConsistentId()))
                 .build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
   }

@@ -1,5 +1,7 @@
 package io.tensorflowignite.baseline;
 
+import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
+
 import io.tensorflowignite.ignite.AbsentCopies;
 import io.tensorflowignite.ignite.ClusterNodes;
 import io.tensorflowignite.v1.BaselineState;
@@ -8,6 +10,7 @@ import io.tensorflowignite.v1.MissingNode;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -39,6 +42,16 @@ public final class Baseline {
                     .setHost(host(node.getValue()))
                     .build())
         .collect(Collectors.toList());
+  }
+
+  /** The names of the server nodes to which Ignite gives no partitions until somebody adds them. */
+  public static Set<String> outside(Ignite ignite) {
+    if (ignite.cluster().isBaselineAutoAdjustEnabled()) {
+      return Set.of();
+    }
+    Set<String> outside = new HashSet<>(byName(servers(ignite)).keySet());
+    outside.removeAll(byName(nodes(ignite)).keySet());
+    return outside;
   }
 
   /**
@@ -82,6 +95,13 @@ public final class Baseline {
       ignite
           .cluster()
           .setBaselineTopology(next.stream().map(all::get).collect(Collectors.toList()));
+    }
+    // Ignite answers a second call of a node with the result of the first, which is still going on.
+    Set<String> now = byName(nodes(ignite)).keySet();
+    if (!now.containsAll(next) || !Collections.disjoint(now, request.getRemoveList())) {
+      throw invalidRequest(
+          "The baseline is not changed: another change was made at the same time. Ignite makes one"
+              + " change at a time. Repeat this one, or see: tensorflow-ignite baseline");
     }
   }
 

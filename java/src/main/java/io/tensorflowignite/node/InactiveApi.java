@@ -149,8 +149,8 @@ public final class InactiveApi {
         without,
         "Jobs, rows and files need an active cluster; one with data on disk becomes active by"
             + " itself when all nodes of its baseline are here",
-        missing.isEmpty()
-            ? "Activate it: control.sh --set-state ACTIVE"
-            : "Start the missing nodes, or go on without them: control.sh --set-state ACTIVE");
+        (missing.isEmpty() ? "Activate it: " : "Start the missing nodes, or go on without them: ")
+            + "control.sh --set-state ACTIVE; where Ignite's ports for clients are closed, start a"
+            + " node again: tensorflow-ignite node --activate-at NODES");
   }
 }

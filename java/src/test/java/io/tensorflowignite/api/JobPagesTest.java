@@ -7,6 +7,7 @@ import static org.junit.Assert.assertEquals;
 import com.google.protobuf.Timestamp;
 import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.v1.Job;
+import io.tensorflowignite.v1.JobState;
 import io.tensorflowignite.v1.ListJobsRequest;
 import java.util.List;
 import org.junit.Test;
@@ -44,6 +45,19 @@ public class JobPagesTest {
             Timestamp.newBuilder().setSeconds(1_000_000_000_000_000L).build(),
             Timestamp.newBuilder().setSeconds(1).setNanos(-5).build())) {
       assertInvalid(ListJobsRequest.newBuilder().setSince(since), "since is no time");
+    }
+  }
+
+  @Test
+  public void aStateOfALaterVersionIsFoundWithoutItsName() {
+    Job later = job("c", 3).toBuilder().setStateValue(1000).build();
+    Job running = job("d", 4).toBuilder().setState(JobState.JOB_STATE_RUNNING).build();
+    for (JobState state : List.of(JobState.JOB_STATE_UNSPECIFIED, JobState.JOB_STATE_RUNNING)) {
+      assertEquals(
+          List.of(state == JobState.JOB_STATE_RUNNING ? running : later),
+          JobPages.of(
+                  ListJobsRequest.newBuilder().addStates(state).build(), List.of(later, running))
+              .jobs());
     }
   }
 

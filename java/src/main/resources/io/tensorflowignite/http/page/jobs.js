@@ -6,7 +6,8 @@ import { count, counted, duration, jobPill, number, short, since, time, word } f
 import { attempt, progress, share, why } from "./why.js";
 
 const SECONDS = 2;
-const UNFINISHED = ["PENDING", "RESERVING", "STARTING", "RUNNING", "RESTARTING", "ENDING"].map((name) => `JOB_STATE_${name}`);
+// UNSPECIFIED: those of a later version.
+const UNFINISHED = ["PENDING", "RESERVING", "STARTING", "RUNNING", "RESTARTING", "ENDING", "UNSPECIFIED"].map((name) => `JOB_STATE_${name}`);
 const FINISHED = ["SUCCEEDED", "FAILED", "STOPPED", "UNREADABLE"].map((name) => `JOB_STATE_${name}`);
 const MOST = 200;
 const PAGE = 50;
@@ -67,8 +68,9 @@ export function showJobs(main, signal, report) {
 function summary(jobs) {
   const queued = jobs.filter((job) => job.queue_position).length;
   const running = jobs.filter((job) => job.state === "JOB_STATE_RUNNING").length;
-  const rest = jobs.length - queued - running;
-  return [`${counted(running, "job")} ${running === 1 ? "runs" : "run"}`, queued && `${count(queued)} in the queue`, rest && `${count(rest)} ${rest === 1 ? "begins, restarts or ends" : "begin, restart or end"}`].filter(Boolean).join(", ");
+  const later = jobs.filter((job) => typeof job.state === "number").length;
+  const rest = jobs.length - queued - running - later;
+  return [`${counted(running, "job")} ${running === 1 ? "runs" : "run"}`, queued && `${count(queued)} in the queue`, rest && `${count(rest)} ${rest === 1 ? "begins, restarts or ends" : "begin, restart or end"}`, later && `${count(later)} of a later version`].filter(Boolean).join(", ");
 }
 
 const nothing = (over) => h("p", { class: "empty" }, over.length ? "None." : "No jobs. Submit one: ", !over.length && h("code", {}, "tensorflow-ignite submit --cache NAME train.py"));
