@@ -77,7 +77,7 @@ TEST = (_JAVA, _UNIT, _pytest("nodes", "not full", "tests/integration"))
 _SECURITY = _integration("security_*", "http_secured", "untrusted", "network_*", "job_isolation")
 _FAULTS = _integration(
     *("cut_network", "data_loss", "drain", "fence_*", "job_processes", "job_quarantine", "killed_node"),
-    *("moving_partitions", "persistence", "planned_end", "storage_loss", "topology"),
+    *("kinds_lost_node_tensorflow", "moving_partitions", "persistence", "planned_end", "storage_loss", "topology"),
 )
 _DOCS = _integration("examples", "quickstart", "snippets", "stock_ignite")
 _TENSORFLOW = tuple(
@@ -85,7 +85,7 @@ _TENSORFLOW = tuple(
 )
 _OTHERS = tuple(path for path in _integration("*") if path not in (*_SECURITY, *_FAULTS, *_DOCS, *_TENSORFLOW))
 
-# The abuse asserts that others are served in time, faults of chaos have durations, and benchmarks measure: one process.
+# The abuse asserts that others are served in time, and faults of chaos have durations: one process.
 PARTS: dict[str, tuple[Phase, ...]] = {
     "java": (
         Phase(
@@ -98,12 +98,12 @@ PARTS: dict[str, tuple[Phase, ...]] = {
     ),
     "security": (_pytest("security", "full", *_SECURITY),),
     "tensorflow": (_pytest("tensorflow", "full", *_TENSORFLOW),),
-    "docs": (_pytest("docs", "full", *_DOCS),),
+    # Each example stands for itself.
+    "docs": (_pytest("docs", "full", "--dist=worksteal", *_DOCS),),
     "faults": (
         _pytest("faults", "full", *_FAULTS),
         _pytest("abuse", "", "tests/abuse", workers=0),
         _pytest("chaos", "", "tests/chaos/test_chaos.py", workers=0, environment=CHAOS),
-        _pytest("chaos-kinds", "", "tests/chaos/test_kinds.py", workers=0),
     ),
-    "bench": (_pytest("bench", "", "tests/benchmarks", workers=0),),
+    "bench": (_pytest("bench", "", "tests/benchmarks"),),
 }
