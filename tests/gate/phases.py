@@ -19,7 +19,7 @@ PYTEST = (
 )
 GRADLE = ("gradle", "--no-daemon", "-q")
 # The schedule of faults, of which `make chaos` runs more.
-CHAOS = ("SEED=1", "FAULTS=12")
+CHAOS = ("SEED=1", "FAULTS=8")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,7 +98,6 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_later_run_reads_none(
         ("multi-worker-mirrored", "keras"),
         ("parameter-server", "tf_keras"),
         ("one", "keras"),
-        ("custom", "keras"),
     ],
 )
 def test_every_layer_learns_in_each_kind_of_job(

@@ -9,8 +9,9 @@ import pytest
 from jobs import LIMIT, SCRIPTS, await_job, cli
 
 import tensorflow_ignite as tfi
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.errors import ClusterNotActiveError, DataLossError
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 pytestmark = pytest.mark.full
 
@@ -18,11 +19,13 @@ ROWS = 300
 
 
 def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cluster_says_whom_it_misses(
-    tmp_path: Path, tolerant: Path
+    tmp_path: Path,
 ) -> None:
-    hold = tmp_path / "hold"
+    hold, config = tmp_path / "hold", tmp_path / "node.xml"
     hold.touch()
-    with LocalCluster(3, config=tolerant, persistent=True) as cluster:
+    # The attempt after the end of all nodes waits for the lease.
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 20}))
+    with LocalCluster(3, config=config, persistent=True) as cluster:
         tfi.load("rows", {"id": np.arange(ROWS)}, backups=0, partitions=24, address=cluster.address)
         *_, last = cluster.nodes
         with tfi.connect(cluster.address) as client:
