@@ -133,7 +133,6 @@ class Arena:
 
     @property
     def address(self) -> str:
-        """host:port of the oldest node."""
         return self.cluster.address
 
     @property

@@ -24,14 +24,7 @@ CHAOS = ("SEED=1", "FAULTS=8")
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """One command of a phase.
-
-    Attributes:
-        name: Of its report and its log in `build/reports`.
-        arguments: The program and its arguments.
-        tool: Which reports it writes: of pytest, of gradle, or none.
-        environment: Variables that it gets, as NAME=value; its failed tests get them too when they run again.
-    """
+    """One command of a phase."""
 
     name: str
     arguments: tuple[str, ...]

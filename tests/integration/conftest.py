@@ -56,7 +56,6 @@ def forks() -> Iterator[TensorFlowForks]:
 
 @pytest.fixture
 def client(cluster: LocalCluster) -> Iterator[tfi.Client]:
-    """Asks the oldest node."""
     with tfi.connect(cluster.address) as connected:
         yield connected
 

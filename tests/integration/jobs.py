@@ -106,7 +106,6 @@ def partition_of(cache: str, partitions: int, address: str) -> dict[int, int]:
 
 
 def workers(job: Job) -> list[tuple[int, ...]]:
-    """The partitions of each worker."""
     assert job.attempt is not None
     return [task.partitions for task in job.attempt.tasks if task.role == "worker"]
 

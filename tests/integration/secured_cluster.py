@@ -16,7 +16,6 @@ from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 
 def token(name: str) -> str:
-    """Of somebody."""
     return f"the-token-of-{name}-which-nobody-else-may-see"
 
 
@@ -32,7 +31,6 @@ class Secured:
         return Credentials(token=secret, **self.files)
 
     def connect(self, name: str) -> tfi.Client:
-        """Calls as somebody."""
         return tfi.connect(self.cluster.address, credentials=self.who(token(name)))
 
 

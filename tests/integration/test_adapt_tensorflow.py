@@ -38,7 +38,6 @@ def load(cluster: LocalCluster, cache: str, x: np.ndarray[Any, Any]) -> None:
 
 
 def submit(client: tfi.Client, folder: Path, library: str, case: str, **options: Any) -> JobHandle:
-    """A job of the script."""
     arguments = [str(folder), library, case]
     return client.submit(
         SCRIPTS / "adapt_layers.py", cache=CACHE, args=arguments, restart=tfi.Restart(max_crashes=1), **options

@@ -27,14 +27,12 @@ SECONDS = patiently(240.0)
 
 @pytest.fixture(scope="module")
 def doubler(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SavedModel that doubles numbers."""
     module = Doubler()
     return write(module, module.double, tmp_path_factory.mktemp("doubler"))
 
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
-    """A running agent."""
     running = Agent(tmp_path)
     try:
         yield running

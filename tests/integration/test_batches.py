@@ -42,7 +42,6 @@ def cache(cluster: LocalCluster) -> str:
 
 @pytest.fixture(autouse=True)
 def _no_open_reader() -> Iterator[None]:
-    """Every test ends its streams."""
     yield
     gc.collect()
     await_true(lambda: readers.open.count() == 0, "a reader is open")

@@ -36,14 +36,7 @@ class Training:
     """One attempt of a script: a model and callbacks, made anew."""
 
     def __init__(self, kind: Any, folder: Path, *, crashes_at: int | None = None, first: bool = False) -> None:
-        """Makes them.
-
-        Args:
-            kind: The package of Keras.
-            folder: For the checkpoints and the best model.
-            crashes_at: The epoch at whose begin the attempt ends.
-            first: Whether the CheckpointCallback is the first of the callbacks; else the last.
-        """
+        """Makes them."""
         self.epochs: list[int] = []
         self.rates: list[float] = []
         self.saved: list[int] = []
@@ -83,7 +76,6 @@ class Training:
         self._callbacks = checkpoints + others if first else others + checkpoints
 
     def fit(self) -> Any:
-        """Trains."""
         history = self.model.fit(
             X, X[:, 0], batch_size=4, shuffle=False, epochs=8, verbose=0, callbacks=self._callbacks
         )
@@ -158,7 +150,6 @@ def counting(kind: Any, state: Any = None, *, crashes_after: int = 0, has_method
 
 
 def fit(kind: Any, folder: Path, *callbacks: Any, epochs: int = 3) -> Any:
-    """A short training."""
     model = model_of(kind, "sgd")
     calls = [*callbacks, tfi.train.CheckpointCallback(directory=str(folder))]
     return model.fit(X, X, epochs=epochs, verbose=0, callbacks=calls)

@@ -39,7 +39,6 @@ def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def labels(dataset: Any) -> list[int]:
-    """The column ``label`` of rows."""
     return [int(row["label"]) for row in dataset]
 
 

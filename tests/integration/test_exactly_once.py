@@ -110,7 +110,6 @@ class Growth:
 
 @pytest.fixture(scope="module")
 def growing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Growth]:
-    """One node with every cache."""
     config = tmp_path_factory.mktemp("many-caches") / "node.xml"
     config.write_text(configuration(ALL))
     with LocalCluster(nodes=1, config=config, jvm_args=JVM) as cluster:

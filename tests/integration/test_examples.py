@@ -154,7 +154,6 @@ def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
 
 @pytest.fixture(scope="module")
 def jax_python() -> Path:
-    """With JAX, and without TensorFlow."""
     return python_with("jax", alone=True)
 
 

@@ -35,7 +35,6 @@ ARGUMENTS = ["--cache", "other", "-h", "", "a b", "$HOME", "ü", "--", "--env=X=
 
 
 def dataset_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Those of the dataset."""
     return {name: value for name, value in variables.items() if name.startswith("IGNITE_DATASET_")}
 
 
@@ -134,7 +133,6 @@ def test_every_role_of_a_parameter_server_job_gets_its_role_and_index(
 
 
 def lines_of(handle: JobHandle, **which: Any) -> dict[int, list[str]]:
-    """The lines of each worker."""
     lines: dict[int, list[str]] = {}
     for line in handle.logs(**which):
         lines.setdefault(line.index, []).append(line.text)

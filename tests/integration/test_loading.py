@@ -67,7 +67,6 @@ def assert_loaded(cache: str, cluster: LocalCluster, names: Any = tuple(COLUMNS)
 
 
 def batches() -> Iterator[dict[str, Any]]:
-    """The rows in three parts."""
     for first in range(0, ROWS, 20):
         yield {name: values[first : first + 20] for name, values in COLUMNS.items()}
 

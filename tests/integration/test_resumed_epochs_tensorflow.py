@@ -48,7 +48,6 @@ class Training:
     """A job of the script, and its books."""
 
     def __init__(self, client: tfi.Client, folder: Path, options: dict[str, Any], **job: Any) -> None:
-        """Submits it."""
         folder.mkdir()
         self.folder = folder
         crashes = options.get("crashes", {})
@@ -60,7 +59,6 @@ class Training:
         )
 
     def end(self, attempts: int | None = None) -> Job:
-        """Waits for its end."""
         found = self.handle.wait(LIMIT)
         assert str(found.state) == "succeeded", self.handle.status.to_dict()
         if attempts is not None:

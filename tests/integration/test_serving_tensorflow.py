@@ -52,8 +52,6 @@ class Times(tf.Module):  # type: ignore[misc]
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float], Path]:
-    """Writes SavedModels that multiply."""
-
     def save(factor: float) -> Path:
         path = tmp_path_factory.mktemp("times") / "model"
         module = Times(factor)
@@ -131,7 +129,6 @@ def _commands(cluster: LocalCluster) -> list[list[str]]:
 
 @pytest.fixture
 def service(cluster: LocalCluster) -> Iterator[Service]:
-    """The shared cluster without deployments."""
     made = Service(cluster)
     yield made
     made.close()

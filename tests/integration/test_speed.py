@@ -60,11 +60,7 @@ def training(client: tfi.Client) -> Iterator[JobHandle]:
 
 
 class Scrape:
-    """One answer of each node.
-
-    Attributes:
-        nodes: The values of each node, by the names of metrics with their labels.
-    """
+    """One answer of each node."""
 
     def __init__(self, client: tfi.Client) -> None:
         self.nodes: list[dict[str, float]] = []

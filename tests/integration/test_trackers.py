@@ -72,7 +72,6 @@ for line in sys.stdin:
 
 @pytest.fixture(scope="session")
 def tracker_python() -> Path:
-    """With trackers."""
     return python_with("tracker")
 
 
@@ -80,7 +79,6 @@ class Trackers:
     """Submits jobs with a tracker, and reads what it has of them."""
 
     def __init__(self, python: Path, folder: Path) -> None:
-        """Everything is below a folder."""
         self._python = str(python)
         self.variables = {
             "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
@@ -100,15 +98,12 @@ class Trackers:
         assert self.runs("mlflow", "none") == []
 
     def close(self) -> None:
-        """Ends the process that reads."""
         self._reader.communicate()
 
     def environment(self, **variables: str) -> tfi.Environment:
-        """Of a job."""
         return tfi.Environment(python=self._python, variables={**self.variables, **variables})
 
     def runs(self, library: str, job: str) -> list[dict[str, Any]]:
-        """The runs of a job."""
         assert self._reader.stdin is not None
         assert self._reader.stdout is not None
         self._reader.stdin.write(f"{library} {job}\n")
@@ -117,7 +112,6 @@ class Trackers:
         return runs
 
     def end_run(self, library: str, job: str, address: str) -> None:
-        """Calls `tfi.train.end_run`."""
         code = "import sys, tensorflow_ignite as tfi; tfi.train.end_run(sys.argv[1], tfi.connect().job(sys.argv[2]))"
         env = {**environment(address), **self.variables}
         subprocess.run([self._python, "-c", code, library, job], env=env, check=True, timeout=SECONDS)

@@ -53,13 +53,7 @@ pytestmark = pytest.mark.timeout(int(2 * sizes.STAGE_SECONDS))
 
 @dataclass(frozen=True)
 class Crashing:
-    """The job whose attempts crash one after the other, beside all other jobs.
-
-    Attributes:
-        job_id: Of the job.
-        go: The file that ends its last attempt.
-        row_bytes: The size of its row in the second attempt.
-    """
+    """The job whose attempts crash one after the other, beside all other jobs."""
 
     job_id: str
     go: Path

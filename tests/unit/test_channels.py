@@ -53,7 +53,6 @@ class Papers:
     mallory: Certificate
 
     def trusting(self, **more: object) -> tfi.Credentials:
-        """Credentials that trust the authority."""
         return tfi.Credentials(cafile=str(self.authority.certificate), **more)  # type: ignore[arg-type]
 
     def of(self, client: Certificate) -> tfi.Credentials:

@@ -34,7 +34,6 @@ def node(monkeypatch) -> Iterator[FileServer]:
 
 @pytest.fixture
 def files(node) -> Files:
-    """A small tree."""
     files = Files.at(None)
     for path in ("/jobs/1/a.txt", "/jobs/1/deep/b.bin", "/jobs/2/a.txt", "/top"):
         put(files, path)

@@ -53,14 +53,7 @@ CONNECTIONS = {
 
 @dataclass(frozen=True)
 class Layers:
-    """What ARCHITECTURE.md says.
-
-    Attributes:
-        apis: By layer, from the ground up, the foreign APIs that its modules may import.
-        only: By layer, the layers that it may import when these are fewer than all below it.
-        pure: Modules without gRPC, sockets, clocks and threads.
-        makers: By kind of connection, the modules that may open one.
-    """
+    """What ARCHITECTURE.md says."""
 
     apis: dict[str, set[str]]
     only: dict[str, set[str]] = field(default_factory=dict)
@@ -109,14 +102,7 @@ def _names(text: str) -> list[str]:
 
 @dataclass
 class Module:
-    """What one source says.
-
-    Attributes:
-        ours: Modules of the package that it imports, each with a line.
-        foreign: Dotted names from elsewhere that it imports, each with a line.
-        calls: Dotted names that it calls, imported names written out, each with a line.
-        computed: Lines that import a module by a name that is not written there.
-    """
+    """What one source says."""
 
     ours: dict[str, int] = field(default_factory=dict)
     foreign: dict[str, int] = field(default_factory=dict)
@@ -125,11 +111,7 @@ class Module:
 
 
 def read(sources: dict[str, str]) -> dict[str, Module]:
-    """The modules of a package, by their names below it; its own name is empty.
-
-    Args:
-        sources: The text of each.
-    """
+    """The modules of a package, by their names below it; its own name is empty."""
     return {name: _read(name, ast.parse(source), set(sources)) for name, source in sources.items()}
 
 

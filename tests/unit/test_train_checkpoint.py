@@ -243,7 +243,6 @@ def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> Non
 
 
 def saved(*numbers: int, shards: int = 1, pointer_to: int | None = None) -> Files:
-    """A directory with whole checkpoints."""
     files = Files()
     for number in numbers:
         files[f"/ckpt/ckpt-{number}.index"] = "index"
@@ -454,11 +453,7 @@ class SteppedFiles:
 
 
 class OldAttempt(threading.Thread):
-    """An attempt that stands still before one operation, of its start or of its saves; then it saves until it may not.
-
-    Attributes:
-        stood_still: Whether it has this number of operations.
-    """
+    """An attempt that stands still before one operation of its start or its saves; then it saves until it may not."""
 
     def __init__(self, files: Files, stop_before: int, *, in_start: bool) -> None:
         super().__init__()

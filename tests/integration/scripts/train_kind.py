@@ -31,12 +31,10 @@ steps = here.steps_per_epoch(BATCH)
 
 
 def batches(rows: tf.data.Dataset) -> tf.data.Dataset:
-    """Columns of x and y."""
     return rows.batch(BATCH).map(lambda features, label: (features["x"][:, None], label[:, None]))
 
 
 def dataset(_: object = None) -> tf.data.Dataset:
-    """Batches without an end."""
     return batches(tfi.dataset(here.cache, columns=["x", "y"], label="y", shuffle=True, seed=1).repeat())
 
 
