@@ -11,6 +11,7 @@ from jobs import PARTITIONS, ROWS
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.ports import PortBlock
 
 # Fixtures of the cluster whose nodes tests kill and freeze.
 _SHAKES = {"shaken", "patient"}
@@ -79,3 +80,10 @@ def nodes(request: pytest.FixtureRequest, shaken: LocalCluster) -> LocalCluster:
     while len(chosen.nodes) < 3:
         chosen.start_node()
     return chosen
+
+
+@pytest.fixture
+def ports() -> Iterator[PortBlock]:
+    block = PortBlock()
+    yield block
+    block.release()

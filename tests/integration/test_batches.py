@@ -110,20 +110,6 @@ def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, optio
         assert set(sizes[:-1]) <= {96}
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("shuffle", [None, 100], ids=["plain", "shuffled"])
-def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
-    cluster: LocalCluster, cache: str, shuffle: int | None
-) -> None:
-    pytest.importorskip("tensorflow")
-    reading = read_at(cluster)
-    options: dict[str, Any] = {"nulls": "default", "options": reading, "shuffle": shuffle, "seed": 2}
-    batches = tfi.batches(cache, batch_size=96, epochs=3, drop_remainder=True, **options)
-    rows = tfi.dataset(cache, **options).repeat(3).batch(96, drop_remainder=True)
-    for found, expected in itertools.zip_longest(batches, rows):
-        assert_equal(found, expected)
-
-
 def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluster, cache: str) -> None:
     def made(**options: Any) -> Any:
         return tfi.batches(cache, columns=["id"], shuffle=True, seed=4, options=read_at(cluster), **options)

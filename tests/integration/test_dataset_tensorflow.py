@@ -80,18 +80,6 @@ def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
     assert len(history.history["loss"]) == 2
 
 
-def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", options=read_at(cluster, batch_bytes=512))
-    kept, cached = list(dataset.batch(7)), dataset.cache()
-    list(cached)
-    for _ in range(3):
-        list(dataset)
-    for batch in kept:
-        assert (batch["pixels"].numpy() == batch["label"].numpy()[:, None, None]).all()
-    for row in cached:
-        assert (row["pixels"].numpy() == row["label"].numpy()).all()
-
-
 @pytest.mark.full
 def test_an_iterator_that_is_dropped_ends_its_streams_and_so_does_one_that_went_on(
     cluster: Cluster, tmp_path: Path

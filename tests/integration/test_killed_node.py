@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT, SCRIPTS, alive, await_files, await_gone, await_job
+from jobs import LIMIT, SCRIPTS, await_files, await_gone, await_job
 from secured_cluster import secured_cluster, token
 
 import tensorflow_ignite as tfi
+from agent_harness import is_alive
 from local_nodes import agent_of
 from tensorflow_ignite.testing.leaks import files_below
 
@@ -50,7 +51,7 @@ def test_the_agent_of_a_killed_node_ends_all_its_processes_and_proves_it_before_
             assert second.started_at is not None
             # A minute and more in which it need not have waited.
             assert second.started_at - first.ending_at < timedelta(seconds=LEASE)
-            assert not [pid for pid in processes if alive(pid)]
+            assert not [pid for pid in processes if is_alive(pid)]
             # The agent reports this to the other nodes, and repeats calls that get no answer.
             await_gone({agent.pid}, LIMIT)
             # What its node has written stays.

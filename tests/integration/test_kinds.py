@@ -17,7 +17,6 @@ from jobs import LIMIT, SCRIPTS, await_job, read
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.errors import InvalidRequestError, JobFailedError, NoAgentError
-from tensorflow_ignite.groups import Strategy
 from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
@@ -165,20 +164,7 @@ def test_a_custom_job_has_roles_of_its_own_several_workers_a_node_and_variables_
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"strategy": Strategy("one", servers=2)}, r"strategy\.servers is set for a job of kind one"),
-        ({"strategy": "one", "workers": tfi.Workers(per_node=2)}, "has one process"),
-        ({"strategy": tfi.Mirrored(), "workers": tfi.Workers(minimum=2)}, "has one process"),
-        (
-            {"strategy": Strategy("parameter-server", chief=True)},
-            r"strategy\.chief is set for a job of kind",
-        ),
-        ({"strategy": Strategy(roles={"actor": 1})}, "Only jobs of kind custom have it"),
-        ({"strategy": tfi.Custom(roles={"worker": 1})}, "is none of"),
-        ({"strategy": tfi.Custom(roles={"actor": 1_000})}, r"roles\.actor is 1000\. It is a number from 1 to 100"),
         ({"workers": tfi.Workers(per_node=-1)}, r"workers\.per_node is -1\. It is a number from 1 to 64"),
-        ({"workers": tfi.Workers(per_node=1_000)}, "from 1 to 64"),
-        ({"environment": tfi.Environment({"ps:A": "1"})}, "of a role that the job does not have"),
-        ({"strategy": Strategy(server_nodes={"rack": "a"})}, "Only jobs of kind parameter-server have it"),
         (
             {"workers": tfi.Workers(nodes={"rack": "nowhere"})},
             r"workers\.nodes cannot be met: no node has the attribute rack=nowhere",

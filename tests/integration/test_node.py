@@ -64,13 +64,6 @@ class Node:
 
 
 @pytest.fixture
-def ports() -> Iterator[PortBlock]:
-    block = PortBlock()
-    yield block
-    block.release()
-
-
-@pytest.fixture
 def start(tmp_path: Path, ports: PortBlock) -> Iterator[Callable[..., Node]]:
     started: list[Node] = []
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_job, cli
+from waiting import await_true
 
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
@@ -49,6 +51,9 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
 
             [last] = cluster.restart_nodes(last)
             await_job(job, lambda job: job.state == "running" and len(job.attempts) == 2)
+            # Else its output ends with the nodes, on a busy machine.
+            lines = functools.partial(job.logs, attempt=2, role="worker", index=0)
+            await_true(lambda: any("begins at" in line.text for line in lines()), "attempt 2 does not begin", LIMIT)
         for address in cluster.addresses:
             assert tfi.read_table("rows", options=tfi.ReadOptions(address=address)).num_rows == ROWS
 
@@ -79,8 +84,8 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             done = client.job(job.id).wait(LIMIT)
             assert (done.state, len(done.attempts)) == ("succeeded", 3)
             for attempt in (2, 3):
-                lines = [line.text for line in client.job(job.id).logs(attempt=attempt, role="worker", index=0)]
-                resumed = next(line for line in lines if "begins at step" in line)
+                printed = [line.text for line in client.job(job.id).logs(attempt=attempt, role="worker", index=0)]
+                resumed = next(line for line in printed if "begins at step" in line)
                 assert int(resumed.rpartition(" ")[2]) >= 10
 
 

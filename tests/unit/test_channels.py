@@ -96,9 +96,6 @@ def read(address: str, credentials: tfi.Credentials | None) -> None:
     assert found.equals(TABLE)
 
 
-# What works
-
-
 @pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_every_call_of_the_node_api_and_every_read_and_load_has_the_callers_credentials(
@@ -178,9 +175,6 @@ def test_an_encrypted_key_is_opened_with_its_password_and_the_package_that_reads
     with pytest.raises(errors.InvalidRequestError, match=r"locked-key\.pem .*pip install cryptography") as caught:
         channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password=PASSWORD))
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
-
-
-# What does not
 
 
 @pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])
