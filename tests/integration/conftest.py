@@ -18,15 +18,7 @@ _SHAKES = {"shaken", "patient"}
 
 
 # Begun last, one of them would go on alone.
-_LONGEST = [
-    "resumed_epochs_tensorflow",
-    "image",
-    "trackers",
-    "kinds_keras",
-    "exactly_once",
-    "adapt_tensorflow",
-    "kinds",
-]
+_LONG = ["resumed_epochs_tensorflow", "image", "trackers", "kinds_keras", "exactly_once", "adapt_tensorflow", "kinds"]
 
 
 # Before pytest-xdist appends the groups to the names of tests.
@@ -44,7 +36,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         steady = "cluster" in fixtures and not is_long
         groups[item] = "shaken" if fixtures & _SHAKES else "steady" if steady else item.path.stem
         item.add_marker(pytest.mark.xdist_group(groups[item]))
-    order = ["shaken", "steady", *(f"test_{name}" for name in _LONGEST)]
+    order = ["shaken", "steady", *(f"test_{name}" for name in _LONG)]
     items.sort(key=lambda item: order.index(groups[item]) if groups[item] in order else len(order))
 
 
