@@ -16,10 +16,9 @@ from tensorflow_ignite.testing import LocalCluster
 pytestmark = pytest.mark.full
 
 CACHE = "points_of_kinds"
-# Both libraries under several workers, each kind, and a loop; the schedule of faults has loops of several workers.
+# Each kind, library and a loop; the schedule of faults has loops of several workers.
 CELLS: list[tuple[JobKind, str]] = [
     ("multi-worker-mirrored", "keras"),
-    ("multi-worker-mirrored", "tf_keras"),
     ("parameter-server", "tf_keras"),
     ("mirrored", "loop"),
     ("one", "keras"),
