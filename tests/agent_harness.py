@@ -58,7 +58,6 @@ def eventually(look: Callable[[], T]) -> T:
 
 
 def archive(path: Path, files: dict[str, str]) -> Path:
-    """A code archive."""
     with zipfile.ZipFile(path, "w") as opened:
         for name, text in files.items():
             opened.writestr(name, text)
@@ -92,16 +91,7 @@ class Agent:
         warm: int = 0,
         before: str = "",
     ):
-        """Starts an agent.
-
-        Args:
-            directory: Its work directory is in it.
-            lease: How long it lets tasks run without a heartbeat.
-            log_limit: Bytes of the output of a task that it keeps.
-            env: Added to its environment.
-            warm: The number of its spares.
-            before: Code that it runs first, such as a change of a constant.
-        """
+        """Starts an agent."""
         self.directory = directory
         self.work = directory / "work"
         self.job = "job"
@@ -137,7 +127,6 @@ class Agent:
         return self._stub.Watch(agent_pb2.WatchRequest(), metadata=(("authorization", f"Bearer {SECRET}"),))
 
     def watch(self) -> None:
-        """Collects the agent's events."""
         self._all_events = events = []
         # Begun here, so that gRPC's thread belongs to the maker of the agent, not to the first test that uses it.
         stream = self.stream()
@@ -155,18 +144,15 @@ class Agent:
 
     @property
     def events(self) -> list[agent_pb2.WatchResponse]:
-        """The messages about the job."""
         return [event for event in self._all_events if event.key.job_id == self.job]
 
     @property
     def output(self) -> str:
-        """The output that has arrived."""
         return b"".join(event.log.data for event in self.events if event.HasField("log")).decode()
 
     def key(
         self, index: int = 0, *, attempt: int = 1, role: int = job_pb2.ROLE_WORKER, incarnation: int = 0
     ) -> agent_pb2.TaskKey:
-        """A task of the job."""
         return agent_pb2.TaskKey(job_id=self.job, attempt=attempt, role=role, index=index, incarnation=incarnation)
 
     def reserve(self, *keys: agent_pb2.TaskKey) -> list[int]:
@@ -189,15 +175,7 @@ class Agent:
         script: str = "main.py",
         **fields: object,
     ) -> agent_pb2.TaskKey:
-        """Starts a task.
-
-        Args:
-            source: The text of its script, or all files of its code.
-            args: Its arguments.
-            task: Its key; None: the first worker of the first attempt.
-            script: The path of its script in the code.
-            fields: Fields of the request, as in JSON.
-        """
+        """Starts a task."""
         task = task or self.key()
         files = {"main.py": source} if isinstance(source, str) else source
         code = archive(self.directory / f"{names.task_path(task)}.zip".replace("/", "-"), files)
@@ -253,13 +231,7 @@ class Agent:
         *,
         may_be_over: bool = False,
     ) -> predict_pb2.ModelStatus:
-        """The newest status of the only model, as soon as it meets the condition.
-
-        Args:
-            condition: Whether it is the status.
-            seconds: Longest wait.
-            may_be_over: An earlier status is one too: a busy test sees those that pass late.
-        """
+        """The newest status of the only model, as soon as it meets the condition."""
 
         def find(_: object) -> predict_pb2.ModelStatus | None:
             statuses = [event.model for event in reversed(self._all_events) if event.HasField("model")]
@@ -277,15 +249,10 @@ class Agent:
         )
 
     def printed(self, text: str, seconds: float = DEADLINE_SECONDS) -> None:
-        """Waits for output."""
         self.await_events(lambda _: text in self.output, seconds)
 
     def living(self, *, keepers: bool = False) -> list[psutil.Process]:
-        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means.
-
-        Args:
-            keepers: The tasks' keepers too.
-        """
+        """Every process that carries the mark of one of this agent's tasks; found without the agent's own means."""
         marked = []
         for process in psutil.process_iter():
             with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):

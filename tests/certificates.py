@@ -38,13 +38,7 @@ STORE_PASSWORD = "changeit"
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate and its key.
-
-    Attributes:
-        name: The subject's common name.
-        certificate: PEM file of the certificate.
-        key: PEM file of its key, PKCS#8, mode 600.
-    """
+    """A certificate and its key."""
 
     name: str
     certificate: Path
@@ -53,25 +47,13 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Authority:
-    """Signs certificates.
-
-    Attributes:
-        folder: Where its files are.
-        certificate: PEM file of its own certificate, which clients and nodes trust.
-    """
+    """Signs certificates."""
 
     folder: Path
     certificate: Path
 
     def issue(self, name: str, hosts: Sequence[str] = (), *, expired: bool = False, password: str = "") -> Certificate:
-        """Makes a certificate, for a node that is reached by some names and addresses, or for a client.
-
-        Args:
-            name: The subject's common name; files are called after it.
-            hosts: Names and addresses that it is for.
-            expired: It was good yesterday.
-            password: Encrypts the key.
-        """
+        """Makes a certificate, for a node that is reached by some names and addresses, or for a client."""
         found = Certificate(name, self.folder / f"{name}.pem", self.folder / f"{name}-key.pem")
         _make_key(found.key)
         _openssl(self.folder, "req", "-new", "-key", found.key, "-subj", f"/CN={name}", "-out", f"{name}.csr")

@@ -162,11 +162,7 @@ def _clear_pools() -> None:
 
 
 def _things(clusters: Sequence[LocalCluster]) -> dict[object, str]:
-    """Everything of ours that lives now, by an identity that is never used again, with its description.
-
-    Args:
-        clusters: What these start belongs to them, whichever test requests it; it is checked when they end.
-    """
+    """Everything of ours that lives now, by an identity that is never used again, with its description."""
     things: dict[object, str] = {}
     nodes = [node for cluster in clusters for node in cluster.nodes]
     for child in _children():

@@ -12,14 +12,7 @@ from tensorflow_ignite.testing.leaks import LeakError
 
 @dataclass(frozen=True)
 class Footprint:
-    """The resources of a process at one moment, or the limits of their growth.
-
-    Attributes:
-        resident_bytes: Memory of its own and shared, as far as it is in RAM.
-        threads: All threads, including threads of native libraries.
-        descriptors: Open files, sockets, pipes, and memory without a name.
-        segments: Places where memory without a name (memfd) is mapped.
-    """
+    """The resources of a process at one moment, or the limits of their growth."""
 
     resident_bytes: int
     threads: int
@@ -39,16 +32,7 @@ class Footprint:
         )
 
     def require_flat(self, later: Footprint, tolerance: Footprint, owner: str) -> None:
-        """Compares with the same process at a later moment.
-
-        Args:
-            later: What it holds then.
-            tolerance: By how much each may have grown.
-            owner: The name of the process, for the message.
-
-        Raises:
-            LeakError: Something has grown by more than that.
-        """
+        """Compares with the same process at a later moment."""
         before, after, allowed = asdict(self), asdict(later), asdict(tolerance)
         grown = [
             f"{field.name} grew from {before[field.name]:,} to {after[field.name]:,}, by more than "

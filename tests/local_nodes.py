@@ -16,7 +16,6 @@ LEASE_SECONDS = 12
 
 
 def agent_of(node: LocalNode) -> psutil.Process:
-    """The agent of a node."""
     [agent] = [child for child in psutil.Process(node.pid).children() if "tensorflow_ignite.agent" in child.cmdline()]
     return agent
 

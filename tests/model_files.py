@@ -25,7 +25,6 @@ def write(module: tf.Module, function: tf.types.experimental.GenericFunction, di
 
 
 def add_metadata(directory: Path) -> Path:
-    """Writes model.json."""
     files = source.files_of(directory, "saved_model")
     version = ModelVersion(
         name="doubler",

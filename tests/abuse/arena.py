@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from usage import Usage, thin, usage
+from thin_client import thin_client
+from usage import Usage, usage
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -133,7 +134,6 @@ class Arena:
 
     @property
     def address(self) -> str:
-        """host:port of the oldest node."""
         return self.cluster.address
 
     @property
@@ -141,7 +141,7 @@ class Arena:
         return tuple(self.cluster.addresses)
 
     def caches(self) -> list[str]:
-        with thin(self.cluster.nodes[0]) as client:
+        with thin_client(self.cluster.nodes[0].pid) as client:
             return [str(name) for name in client.get_cache_names()]
 
     @contextlib.contextmanager
@@ -151,7 +151,7 @@ class Arena:
             yield
         finally:
             if name in self.caches():
-                with thin(self.cluster.nodes[0]) as client:
+                with thin_client(self.cluster.nodes[0].pid) as client:
                     client.get_cache(name).destroy()
 
     def usage(self) -> list[Usage]:

@@ -20,14 +20,7 @@ class HalfSentRequests:
     """One connection with calls whose requests never become complete."""
 
     def __init__(self, address: str, method: str, calls: int, size: int) -> None:
-        """Opens the calls.
-
-        Args:
-            address: host:port of a node.
-            method: /package.Service/Method.
-            calls: Number of calls.
-            size: Bytes of each request. All but a few are sent.
-        """
+        """Opens the calls."""
         host, _, port = address.rpartition(":")
         self._socket = socket.create_connection((host, int(port)), timeout=_SECONDS)
         self._http = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))

@@ -22,13 +22,10 @@ class Misbehaving(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[_ROWS])  # type: ignore[misc]
     def doubles(self, x: Any) -> dict[str, Any]:
-        """Is well-behaved."""
         return {"y": 2 * x}
 
     @tf.function(input_signature=[_ROWS])  # type: ignore[misc]
     def sleeps(self, x: Any) -> dict[str, Any]:
-        """Never returns."""
-
         def waits(_: Any) -> Any:
             return tf.logical_and(tf.reduce_max(x) > 0, tf.equal(tf.size(tf.io.matching_files(self.never)), 0))
 
@@ -38,8 +35,6 @@ class Misbehaving(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[_ROWS])  # type: ignore[misc]
     def crashes(self, x: Any) -> dict[str, Any]:
-        """Ends its process."""
-
         def abort() -> Any:
             with tf.control_dependencies([tf.raw_ops.Abort(error_msg="as requested")]):
                 return tf.identity(x)
@@ -48,7 +43,6 @@ class Misbehaving(tf.Module):  # type: ignore[misc]
 
     @tf.function(input_signature=[_ROWS])  # type: ignore[misc]
     def leaks(self, x: Any) -> dict[str, Any]:
-        """Keeps a number of mebibytes."""
         count = tf.cast(tf.reduce_max(x), tf.int32) * _MEBIBYTE
         self.kept.assign(tf.concat([self.kept, tf.ones([count])], 0))
         return {"y": x + 0 * tf.cast(tf.size(self.kept), tf.float32)}

@@ -26,7 +26,7 @@ import pytest
 from arena import MIB, Arena
 from meanwhile import repeating
 from streams import OWN_CONNECTION
-from usage import thin
+from thin_client import thin_client
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -237,7 +237,7 @@ def test_the_application_keeps_its_latency_beside_predictions(served: Served) ->
 def _latency(arena: Arena) -> float:
     """The 90th percentile of the seconds of puts and gets of an application."""
     seconds = []
-    with arena.cache("application"), thin(arena.cluster.nodes[0]) as client:
+    with arena.cache("application"), thin_client(arena.cluster.nodes[0].pid) as client:
         cache = client.get_or_create_cache("application")
         for key in range(GETS):
             began = time.monotonic()

@@ -15,7 +15,7 @@ import pytest
 from arena import SECONDS, Arena
 from google.protobuf.wrappers_pb2 import BytesValue
 from streams import OWN_CONNECTION
-from usage import thin
+from thin_client import thin_client
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -57,7 +57,7 @@ def running_queries(arena: Arena) -> int:
     """Queries that the nodes run, without the ones that ask."""
     found = 0
     for node in arena.cluster.nodes:
-        with thin(node) as client:
+        with thin_client(node.pid) as client:
             query = "SELECT COUNT(*) FROM SYS.SQL_QUERIES WHERE SQL NOT LIKE '%SQL_QUERIES%'"
             found += sum(int(row[0]) for row in client.sql(query, schema="SYS"))
     return found
@@ -108,7 +108,7 @@ def test_readers_of_a_cache_that_is_removed_get_its_name(arena: Arena, slow: str
         options = read_at(arena)
         readers = [threads.submit(tfi.read_table, slow, where=WHERE, options=options) for _ in range(CALLERS)]
         await_true(lambda: running_queries(arena) >= 1, "no query runs", SECONDS)
-        with thin(arena.cluster.nodes[0]) as client:
+        with thin_client(arena.cluster.nodes[0].pid) as client:
             client.get_cache(slow).destroy()
         for reader in readers:
             with pytest.raises(errors.CacheNotFoundError, match=slow):

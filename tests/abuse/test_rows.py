@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from arena import MIB, SECONDS, Arena
-from usage import thin
+from thin_client import thin_client
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -46,7 +46,7 @@ def test_a_row_that_no_node_can_take_is_refused(
 def _confirm_messages(arena: Arena) -> None:
     """Sends messages between the nodes. Ignite keeps a message until its node confirms it, with each 32nd."""
     for node in arena.cluster.nodes:
-        with arena.cache("messages"), thin(node) as client:
+        with arena.cache("messages"), thin_client(node.pid) as client:
             cache = client.get_or_create_cache("messages")
             for key in range(150):
                 cache.put(key, key)

@@ -6,12 +6,11 @@ import contextlib
 import os
 import re
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from pyignite import Client
+from thin_client import thin_client
 
 from tensorflow_ignite.testing import LocalNode
 from tensorflow_ignite.testing.leaks import listening_sockets
@@ -19,7 +18,6 @@ from tensorflow_ignite.testing.leaks import listening_sockets
 #: With it a JVM inside a Python process answers `ask_jvm`.
 ATTACH = "-XX:+StartAttachListener"
 _SECONDS = 60.0
-_THIN_PORTS = range(10800, 10901)
 _PAGE = 4096
 # The kernel keeps 15 characters.
 _THREADS = "tensorflow-igni"
@@ -69,22 +67,11 @@ def ask_jvm(pid: int, command: str) -> str:
 
 def region_bytes(node: LocalNode) -> int:
     """Bytes of pages with data in all data regions of a node that hold caches of users or ours."""
-    with thin(node) as client:
+    with thin_client(node.pid) as client:
         query = "SELECT NAME, VALUE FROM SYS.METRICS WHERE NAME LIKE 'io.dataregion.%.TotalUsedPages'"
         rows = dict(client.sql(query, schema="SYS"))
     assert rows
     return sum(int(pages) for pages in rows.values()) * _PAGE
-
-
-@contextlib.contextmanager
-def thin(node: LocalNode) -> Iterator[Client]:
-    client = Client(timeout=_SECONDS)
-    with client.connect("127.0.0.1", thin_port(node)):
-        yield client
-
-
-def thin_port(node: LocalNode) -> int:
-    return next(port for port in ports(node.process.pid) if port in _THIN_PORTS)
 
 
 def ports(pid: int) -> list[int]:

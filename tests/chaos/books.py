@@ -74,13 +74,7 @@ def reads(folder: Path) -> list[Read]:
 
 
 def wrong_rows(entries: Iterable[Read], rows: int, workers: Mapping[int, int]) -> list[str]:
-    """Epochs with rows that were read twice, or that are missing though all workers have read theirs.
-
-    Args:
-        entries: What the tasks have read.
-        rows: The keys are 0 to rows - 1.
-        workers: Number of tasks that read rows, for each attempt.
-    """
+    """Epochs with rows that were read twice, or that are missing though all workers have read theirs."""
     epochs: dict[tuple[int, str], dict[str, Sequence[int]]] = defaultdict(dict)
     for entry in entries:
         epochs[entry.attempt, entry.epoch][entry.task] = entry.keys
@@ -151,13 +145,7 @@ class Shown:
 
 
 def wrong_output(last: int, shown: Shown, *, may_lack_its_end: bool) -> list[str]:
-    """Lines that are missing in the output without a word, or that came twice.
-
-    Args:
-        last: The number of the last line that the process has printed.
-        shown: Its lines in the output.
-        may_lack_its_end: The job says that its output is not complete.
-    """
+    """Lines that are missing in the output without a word, or that came twice."""
     found = []
     numbers = shown.numbers
     if len(numbers) > 1 and str(numbers[-2] + 1)[:-1].startswith(str(numbers[-1])):

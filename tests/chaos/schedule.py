@@ -14,13 +14,7 @@ _MIX: tuple[Training, ...] = ("steps", "steps", "steps", "steps", "mirrored", "s
 
 @dataclass(frozen=True)
 class Step:
-    """One fault of a schedule.
-
-    Attributes:
-        number: From 1.
-        fault: The fault.
-        choice: A number that selects the one of several equal parts.
-    """
+    """One fault of a schedule."""
 
     number: int
     fault: Fault

@@ -46,11 +46,7 @@ class SharedCluster:
         return tfi.connect(",".join(machine.address for machine in machines), timeout=CALL_SECONDS)
 
     def make_whole(self, nodes: int) -> list[Machine]:
-        """Heals the network, and brings the cluster to a number of nodes with agents and all rows.
-
-        Returns:
-            The machines, that of the oldest node first.
-        """
+        """Heals the network, and brings the cluster to a number of nodes with agents and all rows."""
         network = self.network
         network.heal()
         while len(network.machines) < nodes:

@@ -203,11 +203,7 @@ class Trial:
     # The books.
 
     def check(self) -> None:
-        """Checks all that must hold when the job is over.
-
-        Raises:
-            AssertionError: It lists everything that does not hold.
-        """
+        """Checks all that must hold when the job is over."""
         job = self.job
         assert job is not None
         wrong = self._wrong_state(job)
@@ -285,11 +281,7 @@ class Trial:
 
 
 def run(shared: SharedCluster, fault: Fault, choice: int, folder: Path, evidence: Path) -> None:
-    """Runs one fault in a training; keeps the evidence of a failure.
-
-    Raises:
-        AssertionError: Something does not hold.
-    """
+    """Runs one fault in a training; keeps the evidence of a failure."""
     trial = Trial(shared, fault, choice, folder)
     try:
         trial.start()

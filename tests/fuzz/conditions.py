@@ -159,13 +159,7 @@ def _expression(rng: random.Random, kind: str, depth: int) -> str:
 
 @dataclass
 class Answers:
-    """Answers of a node to conditions and SELECTs.
-
-    Attributes:
-        counts: How often each came: the error's code, or rows.
-        unclear: Some of those without a code, with the SQL.
-        slowest: The seconds and the SQL of the slowest answer.
-    """
+    """Answers of a node to conditions and SELECTs."""
 
     counts: collections.Counter[str] = field(default_factory=collections.Counter)
     unclear: list[str] = field(default_factory=list)

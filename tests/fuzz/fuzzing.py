@@ -43,15 +43,7 @@ def _frame(rng: random.Random) -> bytes:
 
 @dataclass
 class Summary:
-    """What came of a run.
-
-    Attributes:
-        messages: How many were sent.
-        answers: How often each came: method, status, and the text without its numbers and names.
-        unclear: Some answers that say nothing, or of a node that is gone, whole.
-        slowest: The method and the seconds of the call that took longest.
-        memory: Resident bytes of the node, before and after.
-    """
+    """What came of a run."""
 
     messages: int = 0
     answers: collections.Counter[tuple[str, str, str]] = field(default_factory=collections.Counter)

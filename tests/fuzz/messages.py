@@ -78,14 +78,7 @@ _MAX_DEPTH = 4
 
 @dataclass(frozen=True)
 class Target:
-    """A method, and what makes requests of it.
-
-    Attributes:
-        method: Its path.
-        kind: ``unary_unary``, ``unary_stream``, ``stream_unary`` or ``stream_stream``.
-        make: The messages of one call.
-        weight: How often it is called, beside the others.
-    """
+    """A method, and what makes requests of it."""
 
     method: str
     kind: str

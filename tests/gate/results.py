@@ -25,16 +25,7 @@ _REASON_CHARACTERS = 200
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """One test, or one command that has no tests.
-
-    Attributes:
-        test: The name by which its tool selects it: a pytest node id, or `Class.method` of Java.
-        tool: pytest, gradle, or command.
-        outcome: passed, skipped or failed.
-        seconds: Wall-clock time, fixtures included.
-        kind: What a failure is; "test" unless it failed.
-        reason: The first line of the failure.
-    """
+    """One test, or one command that has no tests."""
 
     test: str
     tool: Literal["pytest", "gradle", "command"]

@@ -193,7 +193,6 @@ class _Running:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended."""
         return self._process.poll() is None
 
     def wait(self, most: float | None = None) -> None:

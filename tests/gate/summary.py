@@ -16,15 +16,7 @@ _SLOWEST = 10
 
 @dataclasses.dataclass(frozen=True)
 class PhaseFigures:
-    """How long a phase took.
-
-    Attributes:
-        name: Of the phase.
-        seconds: Wall-clock time, with the second runs of failed tests.
-        processor_seconds: Processor time of its processes that have ended.
-        load: Mean load of the machine; 2 is what two busy processes make.
-        tests: How many tests it ran.
-    """
+    """How long a phase took."""
 
     name: str
     seconds: float
@@ -56,7 +48,6 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """Whether the run is green."""
         return not self.failures and not self.ended_early and len(self.flakes) <= self._most_flakes
 
     def add(self, results: list[Result]) -> None:

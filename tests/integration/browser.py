@@ -35,11 +35,7 @@ _OPTIONS = (
 
 
 class Browser:
-    """One window. `faults` are the exceptions of its scripts, and what the policy of a page has refused.
-
-    Attributes:
-        faults: Texts, oldest first.
-    """
+    """One window. `faults` are the exceptions of its scripts, and what the policy of a page has refused."""
 
     def __init__(self) -> None:
         """Starts the browser, with a profile of its own."""
@@ -72,7 +68,6 @@ class Browser:
         os.close(answers)
 
     def __enter__(self) -> Browser:
-        """Opens the window."""
         try:
             target = self.call("Target.createTarget", url="about:blank")["targetId"]
             self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -84,7 +79,6 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends all its processes."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -110,7 +104,6 @@ class Browser:
             self._note(answer)
 
     def open(self, url: str) -> None:
-        """Begins to load a page."""
         self.call("Page.navigate", url=url)
 
     def run(self, script: str) -> Any:
@@ -135,7 +128,6 @@ class Browser:
         return found
 
     def click(self, selector: str) -> None:
-        """Clicks the first such element."""
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
 
     def press(self, key: str) -> None:

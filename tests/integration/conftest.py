@@ -11,29 +11,33 @@ from jobs import PARTITIONS, ROWS
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing.ports import PortBlock
 
 # Fixtures of the cluster whose nodes tests kill and freeze.
 _SHAKES = {"shaken", "patient"}
 
 
+# Begun last, one of them would go on alone.
+_LONG = ["resumed_epochs_tensorflow", "image", "trackers", "kinds_keras", "exactly_once", "adapt_tensorflow", "kinds"]
+
+
 # Before pytest-xdist appends the groups to the names of tests.
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Makes groups, each for one worker of pytest-xdist: a shared cluster runs once, and the tests of a file together.
 
     The two groups of shared clusters come first. Then come the files whose tests have clusters of their own, or none.
+    In `make test-all` each worker has a shared cluster that is not shaken, and takes a file after the other.
     """
+    is_long = config.option.markexpr == "full"
+    groups = {}
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
-        group = "shaken" if fixtures & _SHAKES else "steady" if "cluster" in fixtures else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(group))
-    order = ("shaken", "steady")
-    items.sort(key=lambda item: [name == _group_of(item) for name in order], reverse=True)
-
-
-def _group_of(item: pytest.Item) -> str:
-    marker = item.get_closest_marker("xdist_group")
-    return "" if marker is None else str(marker.args[0])
+        steady = "cluster" in fixtures and not is_long
+        groups[item] = "shaken" if fixtures & _SHAKES else "steady" if steady else item.path.stem
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+    order = ["shaken", "steady", *(f"test_{name}" for name in _LONG)]
+    items.sort(key=lambda item: order.index(groups[item]) if groups[item] in order else len(order))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +49,6 @@ def forks() -> Iterator[TensorFlowForks]:
 
 @pytest.fixture
 def client(cluster: LocalCluster) -> Iterator[tfi.Client]:
-    """Asks the oldest node."""
     with tfi.connect(cluster.address) as connected:
         yield connected
 
@@ -69,3 +72,10 @@ def nodes(request: pytest.FixtureRequest, shaken: LocalCluster) -> LocalCluster:
     while len(chosen.nodes) < 3:
         chosen.start_node()
     return chosen
+
+
+@pytest.fixture
+def ports() -> Iterator[PortBlock]:
+    block = PortBlock()
+    yield block
+    block.release()

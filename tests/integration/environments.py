@@ -15,12 +15,7 @@ SECONDS = patiently(480)
 
 
 def python_with(name: str, *, alone: bool = False) -> Path:
-    """An interpreter with this package and those of NAME-requirements.txt, over the packages of this interpreter.
-
-    Args:
-        name: Of the file with the requirements.
-        alone: Without the packages of this interpreter.
-    """
+    """An interpreter with this package and those of NAME-requirements.txt, over the packages of this interpreter."""
     requirements = Path(__file__).with_name(f"{name}-requirements.txt")
     home = ROOT / "build" / name
     python, stamp = home / "bin" / "python", home / "installed.txt"

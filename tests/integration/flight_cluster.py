@@ -60,13 +60,11 @@ class Cluster:
         return cluster
 
     def stop(self) -> None:
-        """Ends every server."""
         for node in self.nodes:
             node.shutdown()
 
     @property
     def address(self) -> str:
-        """``host:port`` of the first node."""
         return self.nodes[0].address
 
     def add(self, name: str, table: pa.Table, partitions: int = 8) -> None:
@@ -81,7 +79,6 @@ class Cluster:
         return list(range(node, len(self.caches[cache].partitions), len(self.nodes)))
 
     def stream_began(self) -> None:
-        """Counts a stream that sends."""
         with self._changed:
             self._streams += 1
             self._changed.notify_all()
@@ -179,14 +176,12 @@ class Node(flight.FlightServerBase):
     """One server."""
 
     def __init__(self, cluster: Cluster, index: int) -> None:
-        """Starts to serve."""
         super().__init__("grpc://127.0.0.1:0")
         self._cluster = cluster
         self._index = index
 
     @property
     def address(self) -> str:
-        """``host:port``."""
         return f"127.0.0.1:{self.port}"
 
     def get_flight_info(

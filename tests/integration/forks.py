@@ -84,7 +84,6 @@ class TensorFlowForks:
         return json.loads(answer)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Ends the process."""
         self._control.close()
         self._process.wait()
 

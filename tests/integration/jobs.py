@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
-
+from agent_harness import is_alive
 from tensorflow_ignite.data.options import ReadOptions, RowArguments
 from tensorflow_ignite.data.plan import make_plan
 from tensorflow_ignite.data.request import make_request
@@ -106,23 +105,14 @@ def partition_of(cache: str, partitions: int, address: str) -> dict[int, int]:
 
 
 def workers(job: Job) -> list[tuple[int, ...]]:
-    """The partitions of each worker."""
     assert job.attempt is not None
     return [task.partitions for task in job.attempt.tasks if task.role == "worker"]
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def await_gone(pids: set[int], seconds: float) -> float:
     """Waits for the end of processes that are not children; gives the seconds it took."""
     begin = time.monotonic()
-    while left := {pid for pid in pids if alive(pid)}:
+    while left := {pid for pid in pids if is_alive(pid)}:
         assert time.monotonic() - begin < seconds, f"processes {left} are there after {seconds:g} s"
         time.sleep(0.02)
     return time.monotonic() - begin

@@ -65,17 +65,7 @@ _EXPIRY = """
 
 @dataclass(frozen=True)
 class Cache:
-    """A cache with numbers for keys and values.
-
-    Attributes:
-        name: Its name.
-        partitions: How many it has.
-        backups: Copies of each partition on other nodes.
-        replicated: Every node has every row.
-        group: The group whose partitions it shares with other caches.
-        only_on: Name of the only node that may have its rows.
-        expires: Seconds after which a row is gone; 0: never.
-    """
+    """A cache with numbers for keys and values."""
 
     name: str
     partitions: int
@@ -86,7 +76,6 @@ class Cache:
     expires: int = 0
 
     def to_xml(self) -> str:
-        """As a Spring bean."""
         more = '<property name="cacheMode" value="REPLICATED"/>' if self.replicated else ""
         if not self.replicated:
             more += f'<property name="backups" value="{self.backups}"/>'
@@ -113,13 +102,7 @@ def fill(client: Client, cache: Cache, keys: range) -> None:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one epoch over a cache gave.
-
-    Attributes:
-        keys: The keys that each node sent, by its address, in their order.
-        partitions: The partitions that each node was asked for.
-        values: The last value of each key.
-    """
+    """What one epoch over a cache gave."""
 
     keys: dict[str, list[int]]
     partitions: dict[str, list[int]]
@@ -162,11 +145,7 @@ def read(cache: Cache, address: str, transport: str) -> Reading:
 
 
 def await_balanced(cluster: LocalCluster, caches: list[Cache], seconds: float = _BALANCE_SECONDS) -> None:
-    """Waits until no partition moves any more, and every node that is there has its share of each cache.
-
-    Raises:
-        TimeoutError: It takes longer.
-    """
+    """Waits until no partition moves any more, and every node that is there has its share of each cache."""
     deadline = time.monotonic() + seconds
     wide = [cache for cache in caches if cache.partitions >= 256 and not cache.only_on]
     with thin_client(cluster.nodes[0].pid) as client:

@@ -10,12 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 @contextlib.contextmanager
 def repeating(*actions: Callable[[], object], pause: float = 0.0) -> Iterator[None]:
-    """Calls each function again and again, in a thread of its own, until the end; raises what one of them raised.
-
-    Args:
-        actions: The functions.
-        pause: Seconds before each call.
-    """
+    """Calls each function again and again, in a thread of its own, until the end; raises what one of them raised."""
     ending = threading.Event()
 
     def repeat(action: Callable[[], object]) -> None:

@@ -20,7 +20,6 @@ def require_namespaces(*programs: str) -> None:
 
 
 def ip(*arguments: str) -> None:
-    """Runs ip."""
     ran = subprocess.run(["ip", *arguments], capture_output=True, text=True, timeout=30, check=False)
     assert ran.returncode == 0, f"ip {' '.join(arguments)}: {ran.stderr}"
 

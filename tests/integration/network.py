@@ -55,13 +55,11 @@ class Machine:
 
     @property
     def process(self) -> LocalNode:
-        """The node's process."""
         assert self.node is not None
         return self.node
 
     @property
     def node_id(self) -> str:
-        """Ignite's id of the node."""
         return self.process.node_id
 
     @property
@@ -97,7 +95,6 @@ class Machine:
         subprocess.run(self.command("nft", "-f", "-"), input=script, text=True, check=True, timeout=30)
 
     def __repr__(self) -> str:
-        """For messages."""
         return f"{self.name} ({self.node})"
 
 
@@ -114,16 +111,7 @@ class Network:
         environment: Mapping[str, str] | None = None,
         disk_megabytes: int = 0,
     ) -> None:
-        """Describes the network.
-
-        Args:
-            directory: Files of all nodes.
-            config: Spring XML file of every node.
-            nodes: Number of the first nodes.
-            jvm_args: Further options of every JVM.
-            environment: Further variables of every node.
-            disk_megabytes: Size of each machine's disk; 0: no disk of its own.
-        """
+        """Describes the network."""
         self.directory = directory
         self.machines: list[Machine] = []
         self.bridge = f"tfi-{os.getpid()}-bridge"
@@ -138,7 +126,6 @@ class Network:
         self._started: list[LocalNode] = []
 
     def __enter__(self) -> Network:
-        """Starts the first nodes together."""
         require_namespaces("nft")
         try:
             ip("netns", "add", self.bridge)
@@ -162,7 +149,6 @@ class Network:
 
     @property
     def running(self) -> list[Machine]:
-        """The machines whose nodes run."""
         return [machine for machine in self.machines if machine.runs]
 
     def add(self) -> Machine:
@@ -227,14 +213,7 @@ class Network:
     def cut(
         self, some: Sequence[Machine], others: Sequence[Machine], how: How = "drop", *, one_way: bool = False
     ) -> None:
-        """Cuts the network between some machines and others.
-
-        Args:
-            some: Machines on one side.
-            others: Machines on the other side.
-            how: Packets vanish, or are answered with a reset as by a firewall.
-            one_way: Only packets from some to others.
-        """
+        """Cuts the network between some machines and others."""
         for senders, receivers in [(some, others)] if one_way else [(some, others), (others, some)]:
             sources = ", ".join(sender.host for sender in senders)
             rules = f"ip saddr {{ {sources} }} drop"

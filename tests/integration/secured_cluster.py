@@ -16,7 +16,6 @@ from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 
 def token(name: str) -> str:
-    """Of somebody."""
     return f"the-token-of-{name}-which-nobody-else-may-see"
 
 
@@ -32,13 +31,17 @@ class Secured:
         return Credentials(token=secret, **self.files)
 
     def connect(self, name: str) -> tfi.Client:
-        """Calls as somebody."""
         return tfi.connect(self.cluster.address, credentials=self.who(token(name)))
 
 
 @contextmanager
 def secured_cluster(
-    folder: Path, nodes: int, names: Sequence[str], rules: Sequence[str], environment: Mapping[str, str] | None = None
+    folder: Path,
+    nodes: int,
+    names: Sequence[str],
+    rules: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    lease: int = 20,
 ) -> Iterator[Secured]:
     """Starts nodes that know callers by their tokens; the first one may see them."""
     authority = make_authority(folder / "authority")
@@ -47,7 +50,7 @@ def secured_cluster(
     config.write_text(
         node_configuration(
             node=GIVES_UP_AFTER_A_MINUTE,
-            timeouts={"leaseSeconds": 20},
+            timeouts={"leaseSeconds": lease},
             security={
                 "tokens": {name: hashlib.sha256(token(name).encode()).hexdigest() for name in names},
                 "access": rules,

@@ -38,7 +38,6 @@ def load(cluster: LocalCluster, cache: str, x: np.ndarray[Any, Any]) -> None:
 
 
 def submit(client: tfi.Client, folder: Path, library: str, case: str, **options: Any) -> JobHandle:
-    """A job of the script."""
     arguments = [str(folder), library, case]
     return client.submit(
         SCRIPTS / "adapt_layers.py", cache=CACHE, args=arguments, restart=tfi.Restart(max_crashes=1), **options
@@ -98,7 +97,6 @@ def test_layers_learn_from_all_rows_and_are_equal_and_a_later_run_reads_none(
         ("multi-worker-mirrored", "keras"),
         ("parameter-server", "tf_keras"),
         ("one", "keras"),
-        ("custom", "keras"),
     ],
 )
 def test_every_layer_learns_in_each_kind_of_job(

@@ -15,7 +15,6 @@ import pytest
 
 from agent_harness import Agent, eventually, is_alive
 from model_files import Doubler, write
-from tensorflow_ignite.agent import model
 from tensorflow_ignite.models import tensors
 from tensorflow_ignite.testing.patience import patiently
 from tensorflow_ignite.v1 import agent_pb2, predict_pb2, predict_pb2_grpc
@@ -28,14 +27,12 @@ SECONDS = patiently(240.0)
 
 @pytest.fixture(scope="module")
 def doubler(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SavedModel that doubles numbers."""
     module = Doubler()
     return write(module, module.double, tmp_path_factory.mktemp("doubler"))
 
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
-    """A running agent."""
     running = Agent(tmp_path)
     try:
         yield running
@@ -81,22 +78,6 @@ def test_a_version_is_served_on_a_socket_of_its_user_alone_until_it_is_stopped(a
     assert not os.path.exists(serving.socket)
     assert not agent.living(keepers=True)
     agent.call("StopModel", agent_pb2.StopModelRequest(key=KEY))
-
-
-def test_a_node_opens_the_socket_however_long_its_path_is(tmp_path: Path, doubler: Path) -> None:
-    # Linux takes 107 bytes, and Java 106.
-    socket = Path("work") / "models" / "1" / "socket"
-    folder = tmp_path / ("d" * (107 - len(str(tmp_path / socket)) - 1))
-    folder.mkdir()
-    assert len(str(folder / socket)) == 107
-    agent = Agent(folder)
-    try:
-        start(agent, doubler)
-        path = state(agent, predict_pb2.MODEL_STATE_SERVING).socket
-        assert len(path) <= model.MAX_SOCKET_PATH == 106
-        assert predict(path, x=np.float32([1]))["y"].tolist() == [2]
-    finally:
-        agent.close()
 
 
 def test_a_model_that_is_not_loaded_in_time_is_ended_and_named(agent: Agent, doubler: Path) -> None:

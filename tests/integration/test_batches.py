@@ -42,7 +42,6 @@ def cache(cluster: LocalCluster) -> str:
 
 @pytest.fixture(autouse=True)
 def _no_open_reader() -> Iterator[None]:
-    """Every test ends its streams."""
     yield
     gc.collect()
     await_true(lambda: readers.open.count() == 0, "a reader is open")
@@ -109,20 +108,6 @@ def test_batches_are_those_of_a_dataset(cluster: LocalCluster, cache: str, optio
             assert_equal(found, expected)
             sizes.append(len(found[0]["id"]) if isinstance(found, tuple) else len(found["id"]))
         assert set(sizes[:-1]) <= {96}
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("shuffle", [None, 100], ids=["plain", "shuffled"])
-def test_epochs_follow_each_other_in_one_iteration_as_in_repeat(
-    cluster: LocalCluster, cache: str, shuffle: int | None
-) -> None:
-    pytest.importorskip("tensorflow")
-    reading = read_at(cluster)
-    options: dict[str, Any] = {"nulls": "default", "options": reading, "shuffle": shuffle, "seed": 2}
-    batches = tfi.batches(cache, batch_size=96, epochs=3, drop_remainder=True, **options)
-    rows = tfi.dataset(cache, **options).repeat(3).batch(96, drop_remainder=True)
-    for found, expected in itertools.zip_longest(batches, rows):
-        assert_equal(found, expected)
 
 
 def test_each_iteration_is_an_epoch_and_each_row_comes_once(cluster: LocalCluster, cache: str) -> None:

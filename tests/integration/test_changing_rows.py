@@ -77,7 +77,6 @@ def made(cluster: LocalCluster, name: str, rows: int = ROWS, **options: Any) -> 
 
 
 def put(cluster: LocalCluster, cache: str, rows: dict[int, int]) -> None:
-    """Puts ids under keys."""
     data = {
         "key": np.array(list(rows), np.int64),
         "id": np.array(list(rows.values()), np.int64),
@@ -173,7 +172,6 @@ def test_epochs_have_the_newest_values_while_rows_are_put_and_nodes_come_and_go(
         stored.update(dict.fromkeys(keys, version))
 
     def reads_only_changes() -> bool:
-        """Reads an epoch."""
         nonlocal seen
         before = dict(stored)
         epoch = rows.epoch()

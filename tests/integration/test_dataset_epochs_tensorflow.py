@@ -40,12 +40,10 @@ def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def labels(dataset: Any) -> list[int]:
-    """The column ``label`` of batches."""
     return [number for batch in dataset for number in batch["label"].numpy().tolist()]
 
 
 def own(index: int) -> list[int]:
-    """Rows of a node."""
     return [number for number in range(ROWS) if number % 8 % 3 == index]
 
 

@@ -39,7 +39,6 @@ def task(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def labels(dataset: Any) -> list[int]:
-    """The column ``label`` of rows."""
     return [int(row["label"]) for row in dataset]
 
 
@@ -79,18 +78,6 @@ def test_it_runs_inside_a_function_and_under_fit(cluster: Cluster) -> None:
     rows = tfi.dataset("numbers", options=read_at(cluster)).map(lambda row: (row["pixels"] / ROWS, row["even"]))
     history = model.fit(rows.batch(100), epochs=2, verbose=0)
     assert len(history.history["loss"]) == 2
-
-
-def test_tensors_that_are_kept_do_not_change(cluster: Cluster) -> None:
-    dataset = tfi.dataset("numbers", options=read_at(cluster, batch_bytes=512))
-    kept, cached = list(dataset.batch(7)), dataset.cache()
-    list(cached)
-    for _ in range(3):
-        list(dataset)
-    for batch in kept:
-        assert (batch["pixels"].numpy() == batch["label"].numpy()[:, None, None]).all()
-    for row in cached:
-        assert (row["pixels"].numpy() == row["label"].numpy()).all()
 
 
 @pytest.mark.full

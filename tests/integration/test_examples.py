@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 from environments import ROOT, SECONDS, python_with
@@ -153,7 +154,6 @@ def test_a_keras_script_trains_in_a_job_and_the_one_of_the_readme_also_outside(
 
 @pytest.fixture(scope="module")
 def jax_python() -> Path:
-    """With JAX, and without TensorFlow."""
     return python_with("jax", alone=True)
 
 
@@ -194,11 +194,15 @@ def test_a_job_file_submits_an_evaluator_which_reports_the_accuracy_on_other_row
     job = client.job(submitted.stdout.strip())
     status = job.wait(SECONDS)
     assert status.spec.evaluator == tfi.Evaluator("digits_test")
+    assert status.attempt.tasks[-1].name == "evaluator 0"
     evaluator = status.attempt.tasks[-1].status
+    assert evaluator.state == "succeeded"
     assert evaluator.progress.step == status.attempt.tasks[0].status.progress.checkpoint_step
     printed = [line.text for line in job.logs(role="evaluator")]
     assert evaluator.progress.metrics["accuracy"] > LEARNED, printed
     assert printed[-1] == f"test accuracy={evaluator.progress.metrics['accuracy']:.4f}"
+    curves = fsspec.filesystem("ignite", address=client.address).find(f"/jobs/{job.id}/tensorboard")
+    assert any("/evaluation/" in path for path in curves)
 
 
 def test_dtensor_splits_a_model_over_the_devices_of_a_process_and_over_the_workers_of_a_job(

@@ -59,7 +59,6 @@ class Followed:
         self._handle: Array = np.zeros(HANDLE_NUMBERS, np.int64)
 
     def take(self) -> list[tuple[int, ...]]:
-        """The next batch."""
         self._handle, self.positions, _, *arrays = pyfunc.read_changes(self.text, self._handle, self.positions)
         return list(zip(*(array.tolist() for array in arrays), strict=True))
 
@@ -238,11 +237,7 @@ def test_a_cache_that_is_removed_is_an_error_and_one_that_is_created_again_is_fo
 
 
 class Writer:
-    """Puts about 1,000 rows a second under its own keys, and removes some; versions of a row grow.
-
-    Attributes:
-        stored: The last version of each key; REMOVED.
-    """
+    """Puts about 1,000 rows a second under its own keys, and removes some; versions of a row grow."""
 
     KEYS = 2_000
 
@@ -254,7 +249,6 @@ class Writer:
         self._cache = client.get_cache(cache)
 
     def write(self) -> None:
-        """Puts some rows."""
         self.version += WRITERS
         keys = self._chance.sample(self._keys, 50)
         self._cache.put_all({(key, LongObject): VERSION(id=self.version) for key in keys})
@@ -275,7 +269,6 @@ class Ledger:
         self._writers = writers
 
     def add(self, rows: list[tuple[int, ...]]) -> None:
-        """Adds a batch."""
         self.rows += len(rows)
         for key, version, removed in rows:
             if removed:

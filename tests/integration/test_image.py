@@ -116,7 +116,6 @@ class Services:
     """The services of compose.yaml, each in a container of its own, in one network."""
 
     def __init__(self, image: str, runtime: str) -> None:
-        """Makes the network."""
         self._image = image
         self._runtime = runtime
         self._suffix = f"-tfi-{os.getpid()}"
@@ -126,7 +125,6 @@ class Services:
         output("podman", "network", "create", self._network)
 
     def container(self, service: str) -> str:
-        """The name of its container."""
         return service + self._suffix
 
     def start(self, service: str) -> str:
@@ -148,7 +146,6 @@ class Services:
         return output("podman", f"--runtime={self._runtime}", *arguments, code=code)
 
     def log(self, service: str) -> str:
-        """What a node has printed."""
         return output("podman", "logs", self.container(service))
 
     def stop(self, service: str) -> int:
@@ -164,7 +161,6 @@ class Services:
         )
 
     def close(self) -> None:
-        """Removes everything."""
         for service in self._services:
             run("podman", "rm", "--force", "--volumes", "--time=0", self.container(service))
         run("podman", "network", "rm", "--force", self._network)

@@ -69,13 +69,13 @@ def test_a_worker_that_leaves_while_the_others_wait_ends_the_attempt_as_a_stall(
         "if tfi.train.context().index > 0:\n    all_reduce()\n"
     )
     handle = client.submit(
-        script, cache=numbered, restart=tfi.Restart(max_crashes=0), timeouts=tfi.Timeouts(first_step=20)
+        script, cache=numbered, restart=tfi.Restart(max_crashes=0), timeouts=tfi.Timeouts(first_step=8)
     )
     job = handle.wait(LIMIT, raise_on_failure=False)
     assert (job.state, job.attempts[0].cause_kind, job.crashes) == ("failed", "stall", 1)
-    stall = re.search(r"no first step, no output and no work for (\d+\.\d) s \(first-step timeout 20 s\)", job.cause)
+    stall = re.search(r"no first step, no output and no work for (\d+\.\d) s \(first-step timeout 8 s\)", job.cause)
     assert stall, job.cause
-    assert float(stall[1]) >= 20
+    assert float(stall[1]) >= 8
     assert "it may have waited for worker 0, which had ended with exit code 0" in job.cause
     assert "in all_reduce" in job.traceback
     for index in (1, 2):

@@ -37,7 +37,6 @@ def logs_are_stored(cluster: LocalCluster, job_id: str) -> bool:
 
 
 def content(files: Files, path: str) -> bytes:
-    """All of a file."""
     with files.open_reader(path) as reader:
         return reader.read(0, reader.bytes)
 

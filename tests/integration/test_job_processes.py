@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jobs import LIMIT, PARTITIONS, SCRIPTS, alive, await_files, await_gone, await_job
+from jobs import LIMIT, PARTITIONS, SCRIPTS, await_files, await_gone, await_job
 
 import tensorflow_ignite as tfi
+from agent_harness import is_alive
 from local_nodes import LEASE_SECONDS, agent_of
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.testing import LocalCluster, LocalNode
@@ -99,7 +100,7 @@ def test_no_process_of_an_agent_that_was_stopped_or_killed_with_its_node_runs_be
     agent.send_signal(fate)
     nodes.kill_node(victim)
     job = await_job(handle, lambda job: len(job.attempts) == 2)
-    assert not [pid for pid in (*left, *survivors) if alive(pid)]
+    assert not [pid for pid in (*left, *survivors) if is_alive(pid)]
     assert job.attempts[0].cause_kind == "node-left"
     # The files of a killed agent stay until the node's next agent removes them; this node gets none.
     shutil.rmtree(victim.task_directory)

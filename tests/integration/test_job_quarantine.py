@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from jobs import LIMIT, SCRIPTS, alive, await_files, await_job, cli
+from jobs import LIMIT, SCRIPTS, await_files, await_job, cli
 from waiting import await_true
 
 import tensorflow_ignite as tfi
+from agent_harness import is_alive
 from tensorflow_ignite.testing import LocalCluster
 from tensorflow_ignite.testing.configuration import node_configuration
 
@@ -52,7 +53,7 @@ def test_stop_by_force_ends_a_job_whose_node_proves_nothing_and_the_node_is_in_q
         assert late.state == "restarting"
         assert f"node {node.id[:8]} (pids {pid}). A node proves it within {PROOF} s" in late.waiting_for
         # The keeper has ended it; without an agent nothing proves that.
-        assert not alive(pid)
+        assert not is_alive(pid)
         stopped = cli("stop", "--force", handle.id, address=cluster.address)
         assert stopped.returncode == 0, stopped.stderr
         over = handle.refresh()

@@ -55,7 +55,6 @@ class Scene:
     """Jobs of users, by name."""
 
     def __init__(self, cluster: LocalCluster, folder: Path) -> None:
-        """Nothing runs yet."""
         self.cluster = cluster
         self.folder = folder
         (folder / "script.py").write_text(_SCRIPT)
@@ -77,14 +76,12 @@ class Scene:
         return self.jobs[name]
 
     def end(self, *names: str) -> None:
-        """Ends jobs; they succeed."""
         for name in names:
             (self.folder / f"{name}-ends").touch()
         for name in names:
             assert self.jobs[name].wait(LIMIT).state == "succeeded"
 
     def await_running(self, *names: str) -> None:
-        """Waits until jobs run."""
         for name in names:
             await_job(self.jobs[name], lambda job: job.state == "running")
 
@@ -98,7 +95,6 @@ class Scene:
         return job
 
     def close(self) -> None:
-        """Ends what is left."""
         for job in self.jobs.values():
             if not job.refresh().is_over:
                 job.stop()

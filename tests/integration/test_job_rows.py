@@ -80,12 +80,11 @@ def test_the_workers_of_a_parameter_server_job_read_each_row_once_and_only_their
     assert set.union(*of_worker) == {0, 1, 2}
 
 
-@pytest.mark.parametrize("replicated", [False, True], ids=["partitioned", "replicated"])
-def test_a_cache_is_split_by_its_primary_partitions(
-    cluster: LocalCluster, client: tfi.Client, tmp_path: Path, replicated: bool
+def test_a_replicated_cache_is_split_by_its_primary_partitions(
+    cluster: LocalCluster, client: tfi.Client, tmp_path: Path
 ) -> None:
-    cache, partitions = f"split-{replicated}", PARTITIONS
-    tfi.load(cache, {"id": np.arange(ROWS)}, replicated=replicated, partitions=partitions, address=cluster.address)
+    cache, partitions = "split", PARTITIONS
+    tfi.load(cache, {"id": np.arange(ROWS)}, replicated=True, partitions=partitions, address=cluster.address)
     job = client.submit(SCRIPTS / "read_ids.py", cache=cache, args=[str(tmp_path), cache, "2"]).wait(LIMIT)
     assert sorted(partition for share in workers(job) for partition in share) == list(range(partitions))
     assert_read_once(tmp_path, job, 2, partition_of(cache, partitions, cluster.address))

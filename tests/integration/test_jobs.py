@@ -19,9 +19,10 @@ from typing import Any
 import grpc
 import psutil
 import pytest
-from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, alive, await_files, await_job, cli, environment, read
+from jobs import LIMIT, PARTITIONS, ROWS, SCRIPTS, await_files, await_job, cli, environment, read
 
 import tensorflow_ignite as tfi
+from agent_harness import is_alive
 from tensorflow_ignite.errors import JobFinishedError
 from tensorflow_ignite.jobs.archive import pack
 from tensorflow_ignite.jobs.handle import JobHandle
@@ -35,7 +36,6 @@ ARGUMENTS = ["--cache", "other", "-h", "", "a b", "$HOME", "ü", "--", "--env=X=
 
 
 def dataset_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Those of the dataset."""
     return {name: value for name, value in variables.items() if name.startswith("IGNITE_DATASET_")}
 
 
@@ -130,11 +130,10 @@ def test_every_role_of_a_parameter_server_job_gets_its_role_and_index(
     assert read(tmp_path, "client-0.json")["arguments"] == ARGUMENTS
     assert sorted(partition for task in tasks for partition in task.partitions) == list(range(PARTITIONS))
     handle.stop(timeout=LIMIT)
-    assert not any(alive(task.status.pid or 0) for task in tasks)
+    assert not any(is_alive(task.status.pid or 0) for task in tasks)
 
 
 def lines_of(handle: JobHandle, **which: Any) -> dict[int, list[str]]:
-    """The lines of each worker."""
     lines: dict[int, list[str]] = {}
     for line in handle.logs(**which):
         lines.setdefault(line.index, []).append(line.text)
@@ -202,13 +201,13 @@ def test_stop_returns_when_every_process_of_the_job_has_terminated(
     files += [tmp_path / f"worker-{index}-child-{number}.pid" for index in range(3) for number in range(4)]
     pids = {int(text) for text in await_files(handle, *files)}
     assert len(pids) == 15
-    assert all(map(alive, pids))
+    assert all(map(is_alive, pids))
     # The stubborn children have started others.
     pids |= {child.pid for pid in pids for child in psutil.Process(pid).children()}
     running = await_job(handle, lambda job: job.state == "running").attempt
     assert running is not None
     stop = cli("stop", handle.id[:6], address=cluster.addresses[2])
-    left = {pid for pid in pids if alive(pid)}
+    left = {pid for pid in pids if is_alive(pid)}
     for pid in left:
         os.kill(pid, signal.SIGKILL)
     assert stop.returncode == 0, stop.stderr
@@ -276,13 +275,3 @@ def test_a_submission_that_is_repeated_at_other_nodes_makes_one_job(
     submit(cluster.addresses[1])
     assert set(ids) == {ids[0]}
     first.wait(LIMIT)
-
-
-def test_two_jobs_run_at_the_same_time(client: tfi.Client, numbered: str, tmp_path: Path) -> None:
-    pair = [
-        client.submit(SCRIPTS / "meet.py", cache=numbered, args=[str(tmp_path), own, other])
-        for own, other in (("this", "that"), ("that", "this"))
-    ]
-    for handle in pair:
-        handle.wait(LIMIT)
-    assert len(os.listdir(tmp_path)) == 6

@@ -67,7 +67,6 @@ def assert_loaded(cache: str, cluster: LocalCluster, names: Any = tuple(COLUMNS)
 
 
 def batches() -> Iterator[dict[str, Any]]:
-    """The rows in three parts."""
     for first in range(0, ROWS, 20):
         yield {name: values[first : first + 20] for name, values in COLUMNS.items()}
 
@@ -187,19 +186,6 @@ def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
         tfi.load("twice", {**COLUMNS, "id": np.arange(ROWS) // 2}, key="id", address=cluster.address)
     assert int(str(error.value).rpartition("=")[2]) in range(30)
     assert not exists("twice", cluster)
-
-
-@pytest.mark.full
-def test_an_appended_load_that_is_refused_leaves_the_rows_as_they_were(cluster: LocalCluster) -> None:
-    options: Any = {"partitions": PARTITIONS, "address": cluster.address}
-    tfi.load("kept", {"id": np.arange(10)}, **options)
-    with pytest.raises(errors.CacheExistsError, match="cache kept exists"):
-        tfi.load("kept", {"id": np.arange(10)}, **options)
-    with pytest.raises(errors.RowMismatchError, match="do not fit cache kept"):
-        tfi.load("kept", {"id": ["a"]}, if_exists="append", **options)
-    assert tfi.load("kept", {"id": np.arange(10, 15)}, if_exists="append", **options) == 5
-    table = read("kept", cluster).sort_by("_key")
-    assert table.to_pydict() == {"_key": list(range(15)), "id": list(range(15))}
 
 
 @pytest.mark.parametrize("sql", [True, False])

@@ -41,7 +41,6 @@ def test_tensors_without_all_their_elements_are_refused() -> None:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SavedModel that doubles numbers."""
     module = Doubler()
     return write(module, module.double, tmp_path_factory.mktemp("warm"))
 

@@ -12,6 +12,7 @@ from jobs import LIMIT, cli
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite.errors import InvalidRequestError, ModelNotFoundError, ModelUnusableError
+from tensorflow_ignite.kinds import JobKind
 from tensorflow_ignite.models import loading
 from tensorflow_ignite.models.registry import Models
 from tensorflow_ignite.testing import LocalCluster
@@ -22,7 +23,7 @@ tf = pytest.importorskip("tensorflow")
 keras = pytest.importorskip("keras")
 
 TRAINED = """
-import os, sys, time
+import os, sys
 from pathlib import Path
 import tensorflow_ignite as tfi
 library, outcome, folder = sys.argv[1:]
@@ -43,9 +44,6 @@ if outcome == "restarts" and here.attempt == 1:
         tfi.train.export(model, "exported_restarts")
     os._exit(1)
 if outcome == "fails":
-    # The chief, which has written the model, ends the job.
-    while here.index:
-        time.sleep(1)
     sys.exit(3)
 """
 
@@ -59,16 +57,16 @@ def load(models: Models, reference: str, folder: Path) -> loading.LoadedModel:
     return loaded
 
 
-@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+@pytest.mark.parametrize(("library", "kind"), [("keras", "multi-worker-mirrored"), ("tf_keras", "one")])
 def test_a_job_makes_one_version_by_the_attempt_that_succeeds(
-    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path, library: str
+    cluster: LocalCluster, client: tfi.Client, numbered: str, tmp_path: Path, library: str, kind: JobKind
 ) -> None:
     pytest.importorskip(library)
     script = tmp_path / "trained.py"
     script.write_text(TRAINED)
     models = client.models
     before = models.newest("exported_restarts") or 0
-    job = client.submit(script, cache=numbered, args=[library, "restarts", str(tmp_path)])
+    job = client.submit(script, cache=numbered, strategy=kind, args=[library, "restarts", str(tmp_path)])
     assert job.wait(LIMIT).state == "succeeded"
     assert len(job.status.attempts) == 2
     # It is there as soon as the job is over.
@@ -86,7 +84,8 @@ def test_a_job_that_does_not_succeed_makes_no_version(
 ) -> None:
     script = tmp_path / "trained.py"
     script.write_text(TRAINED + ("while True: tfi.train.report(1)\n" if end == "is_stopped" else ""))
-    job = client.submit(script, cache=numbered, args=["keras", end, str(tmp_path)], restart=tfi.Restart(max_crashes=0))
+    arguments = ["keras", end, str(tmp_path)]
+    job = client.submit(script, cache=numbered, strategy="one", args=arguments, restart=tfi.Restart(max_crashes=0))
     exported = f"/models/exported_{end}"
     if end == "is_stopped":
         for _ in job.watch(LIMIT):

@@ -14,7 +14,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tensorflow_ignite as tfi  # noqa: E402
 from tensorflow_ignite import errors  # noqa: E402
-from tensorflow_ignite.data.options import ReadOptions, RowArguments  # noqa: E402
+from tensorflow_ignite.data.options import ReadOptions, RowArguments, Transport  # noqa: E402
 from tensorflow_ignite.data.plan import make_plan  # noqa: E402
 from tensorflow_ignite.data.request import make_request  # noqa: E402
 from tensorflow_ignite.testing import LocalCluster  # noqa: E402
@@ -34,24 +34,22 @@ def owners(cache: str, address: str) -> set[str]:
     return {endpoint.address for endpoint in make_plan(asked).endpoints}
 
 
-@pytest.mark.parametrize("transport", ["shared", "tcp"])
-def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster, transport: str) -> None:
-    cache = f"joined-{transport}"
+def test_an_epoch_that_a_node_joins_has_each_row_once(nodes: LocalCluster) -> None:
     ids = np.arange(ROWS)
     pixels = np.broadcast_to((ids % 251).astype(np.uint8)[:, None], (ROWS, WIDTH))
-    tfi.load(cache, {"id": ids, "pixels": pixels}, backups=1, partitions=PARTITIONS, address=nodes.address)
-    dataset = tfi.dataset(
-        cache, options=tfi.ReadOptions(address=nodes.address, transport=transport, batch_bytes=1 << 20)
-    ).batch(50)
-    batches = iter(dataset)
-    found = [next(batches)]
+    tfi.load("joined", {"id": ids, "pixels": pixels}, backups=1, partitions=PARTITIONS, address=nodes.address)
+    ways: tuple[Transport, ...] = ("shared", "tcp")
+    options = [tfi.ReadOptions(address=nodes.address, transport=way, batch_bytes=1 << 20) for way in ways]
+    epochs = [iter(tfi.dataset("joined", options=each).batch(50)) for each in options]
+    begun = [next(batches) for batches in epochs]
     nodes.start_node()
-    await_true(lambda: len(owners(cache, nodes.address)) == 4, "no partition moved to the new node", SECONDS)
-    found += batches
-    seen = np.concatenate([batch["id"].numpy() for batch in found])
-    assert sorted(seen.tolist()) == ids.tolist()
-    for batch in found:
-        assert (batch["pixels"].numpy() == (batch["id"].numpy() % 251)[:, None]).all()
+    await_true(lambda: len(owners("joined", nodes.address)) == 4, "no partition moved to the new node", SECONDS)
+    for first, batches in zip(begun, epochs, strict=True):
+        found = [first, *batches]
+        seen = np.concatenate([batch["id"].numpy() for batch in found])
+        assert sorted(seen.tolist()) == ids.tolist()
+        for batch in found:
+            assert (batch["pixels"].numpy() == (batch["id"].numpy() % 251)[:, None]).all()
 
 
 def test_joined_tables_have_all_rows_or_are_an_error_while_their_partitions_move(nodes: LocalCluster) -> None:

@@ -41,7 +41,6 @@ class Network:
     """Two nodes' namespaces on a bridge of a machine that routes to an outsider, who knows the way to them."""
 
     def __init__(self) -> None:
-        """Makes it; `close` removes it."""
         self._names = {name: f"tfi-{os.getpid()}-{name}" for name in ("machine", "worker", "peer", "outsider")}
         for name in self._names:
             ip("netns", "add", self._names[name])
@@ -76,7 +75,6 @@ class Network:
         return ["ip", "netns", "exec", self._names[name], *command]
 
     def inside(self, name: str, *arguments: str) -> None:
-        """Runs ip on a namespace."""
         ip("-n", self._names[name], *arguments)
 
     def close(self) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_job, cli
+from waiting import await_true
 
 import tensorflow_ignite as tfi
+from local_nodes import GIVES_UP_AFTER_A_MINUTE
 from tensorflow_ignite.errors import ClusterNotActiveError, DataLossError
-from tensorflow_ignite.testing import LocalCluster
+from tensorflow_ignite.testing import LocalCluster, node_configuration
 
 pytestmark = pytest.mark.full
 
@@ -18,11 +21,13 @@ ROWS = 300
 
 
 def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cluster_says_whom_it_misses(
-    tmp_path: Path, tolerant: Path
+    tmp_path: Path,
 ) -> None:
-    hold = tmp_path / "hold"
+    hold, config = tmp_path / "hold", tmp_path / "node.xml"
     hold.touch()
-    with LocalCluster(3, config=tolerant, persistent=True) as cluster:
+    # The attempt after the end of all nodes waits for the lease.
+    config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 20}))
+    with LocalCluster(3, config=config, persistent=True) as cluster:
         tfi.load("rows", {"id": np.arange(ROWS)}, backups=0, partitions=24, address=cluster.address)
         *_, last = cluster.nodes
         with tfi.connect(cluster.address) as client:
@@ -46,6 +51,9 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
 
             [last] = cluster.restart_nodes(last)
             await_job(job, lambda job: job.state == "running" and len(job.attempts) == 2)
+            # Else its output ends with the nodes, on a busy machine.
+            lines = functools.partial(job.logs, attempt=2, role="worker", index=0)
+            await_true(lambda: any("begins at" in line.text for line in lines()), "attempt 2 does not begin", LIMIT)
         for address in cluster.addresses:
             assert tfi.read_table("rows", options=tfi.ReadOptions(address=address)).num_rows == ROWS
 
@@ -77,8 +85,8 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             done = client.job(job.id).wait(LIMIT)
             assert (done.state, len(done.attempts)) == ("succeeded", 3)
             for attempt in (2, 3):
-                lines = [line.text for line in client.job(job.id).logs(attempt=attempt, role="worker", index=0)]
-                resumed = next(line for line in lines if "begins at step" in line)
+                printed = [line.text for line in client.job(job.id).logs(attempt=attempt, role="worker", index=0)]
+                resumed = next(line for line in printed if "begins at step" in line)
                 assert int(resumed.rpartition(" ")[2]) >= 10
 
 

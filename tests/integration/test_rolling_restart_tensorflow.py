@@ -190,7 +190,6 @@ class Pods:
         return ["ip", "netns", "exec", self.network.bridge, *command]
 
     def cli(self, *arguments: str) -> str:
-        """Runs a command as alice."""
         who = ["--cafile", str(self.etc / "tls/ca.crt"), "--token-file", str(self.etc / "operator/alice")]
         ran = subprocess.run(
             self.caller(*self.program, *who, *arguments),

@@ -103,7 +103,6 @@ def test_the_secured_configuration_lets_in_whom_it_names_and_nobody_else(documen
 
 
 def test_every_listening_socket_is_known_and_lets_in_nobody_by_chance(documented: Documented, tmp_path: Path) -> None:
-    """SECURITY.md lists these sockets."""
     cluster, folder = documented.cluster, documented.folder
     documented.run(commands()[CERTIFICATE])
     foreign = make_authority(tmp_path / "foreign")

@@ -56,7 +56,6 @@ class Makers:
     strangers: Certificate
 
     def configuration(self, encryption: str, asks: str, port: int) -> str:
-        """A node's."""
         secured = _THIN_TLS.format(
             store=self.store, trust=self.trust, password=STORE_PASSWORD, mutual=str(encryption == "mutual").lower()
         )
@@ -70,7 +69,6 @@ class Makers:
         return node_configuration(node=client, security=properties)
 
     def environment(self) -> dict[str, str]:
-        """Of a node with TLS."""
         folder = self.authority.folder
         pems = {"CERTIFICATE": folder / "node.pem", "KEY": folder / "node-key.pem", "CA": self.authority.certificate}
         return {f"TENSORFLOW_IGNITE_TLS_{name}": str(path) for name, path in pems.items()}
@@ -138,13 +136,11 @@ def node(request: pytest.FixtureRequest, makers: Makers, tmp_path_factory: pytes
 
 
 def api(node: Guarded, who: Credentials | None) -> None:
-    """The node API."""
     with tfi.connect(node.address, credentials=who) as client:
         assert len(client.nodes()) == 1
 
 
 def data_remote(node: Guarded, who: Credentials | None) -> None:
-    """Rows over the network."""
     for transport in ("flight", "auto"):
         table = tfi.read_table(
             CACHE, options=tfi.ReadOptions(address=node.address, transport=transport, credentials=who)
@@ -153,7 +149,6 @@ def data_remote(node: Guarded, who: Credentials | None) -> None:
 
 
 def data_local(node: Guarded, who: Credentials | None) -> None:
-    """Rows through shared memory."""
     command = data_pb2.ReadCommand(cache=CACHE)
     plan = flight.describe(node.address, command, credentials=who)
     rows = [
@@ -166,7 +161,6 @@ def data_local(node: Guarded, who: Credentials | None) -> None:
 
 
 def storage(node: Guarded, who: Credentials | None) -> None:
-    """Files in the cluster."""
     files = Files.at((node.address,), credentials=who)
     with files.open_writer("/matrix") as writer:
         writer.write(b"kept")
@@ -175,7 +169,6 @@ def storage(node: Guarded, who: Credentials | None) -> None:
 
 
 def thin(node: Guarded, who: Credentials | None) -> None:
-    """Ignite's own port for clients."""
     table = tfi.read_table(CACHE, options=tfi.ReadOptions(address=node.thin, transport="thin", credentials=who))
     assert sorted(table["x"].to_pylist()) == list(range(ROWS))
 

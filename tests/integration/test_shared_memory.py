@@ -108,12 +108,6 @@ def test_batches_lie_in_bounded_memory_that_the_node_wrote(cluster: LocalCluster
         del batch
 
 
-def test_batches_that_are_kept_stay_as_they_were_while_the_reader_goes_on(cluster: LocalCluster, images: str) -> None:
-    kept = [batch for endpoint in endpoints(cluster, images) for batch in choice.open_stream(endpoint, images)]
-    assert len(kept) > 10 * batches.SEGMENTS
-    assert sorted(number for batch in kept for number in check(batch)) == list(range(ROWS))
-
-
 @pytest.mark.full
 def test_rows_of_a_dataset_are_right_however_many_are_kept_or_cached(cluster: LocalCluster, images: str) -> None:
     dataset = tfi.dataset(images, options=tfi.ReadOptions(address=cluster.address, batch_bytes=BATCH))

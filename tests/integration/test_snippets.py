@@ -86,7 +86,6 @@ def fresh() -> Iterator[LocalCluster]:
 
 
 def snippets(page: Path) -> list[str]:
-    """The Python of a page."""
     return re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
 
 

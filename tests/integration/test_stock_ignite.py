@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -127,13 +126,6 @@ class StockNode:
         self.process.kill()
         self.process.wait()
         self._console.close()
-
-
-@pytest.fixture
-def ports() -> Iterator[PortBlock]:
-    block = PortBlock()
-    yield block
-    block.release()
 
 
 def configuration(ports: PortBlock, name: str, *, service: bool) -> str:

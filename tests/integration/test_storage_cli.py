@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 from jobs import cli
-from thin_client import thin_client
 
 from tensorflow_ignite.storage.files import Files
 from tensorflow_ignite.testing import LocalCluster
 
 BLOCK = 2 << 20
-BLOCKS = "tensorflow-ignite-blocks"
 # Three blocks, the last one short, and no two alike.
 DATA = b"".join(number.to_bytes(4, "big") for number in range(BLOCK * 5 // 8))
 
@@ -56,16 +54,12 @@ def test_a_folder_goes_into_the_cluster_and_comes_back_as_it_was(
         ("models", 0),
     ]
     assert fs(cluster, "du", "-b", "ignite:///cli").stdout == "5242883  3 files  4 directories  ignite:///cli\n"
-    assert fs(cluster, "cp", "-r", "ignite:///cli/digits", tmp_path / "back").returncode == 0
+    copied = json.loads(fs(cluster, "cp", "--json", "-r", "ignite:///cli/digits", tmp_path / "back").stdout)
+    assert (copied["files"], copied["directories"], copied["bytes"]) == (3, 3, 5_242_883)
+    assert copied["seconds"] > 0
     back = tmp_path / "back"
     assert {str(p.relative_to(back)): p.read_bytes() for p in back.rglob("*") if p.is_file()} == contents
+    assert (back / "deep" / "none").is_dir()
     removed = fs(cluster, "rm", "-r", "ignite:///cli/*")
     assert "removed ignite:///cli/digits (3 files, 3 directories, 5.24 MB)\n" in removed.stdout
     assert files.list("/cli") == []
-
-
-@pytest.fixture
-def blocks(cluster: LocalCluster) -> Iterator[object]:
-    """The cache of blocks, as any client of Ignite reaches it; what a test changes is put back."""
-    with thin_client(cluster.nodes[0].pid) as client:
-        yield client.get_cache(BLOCKS)

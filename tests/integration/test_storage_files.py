@@ -35,7 +35,6 @@ def files(cluster: LocalCluster) -> Files:
 
 @pytest.fixture
 def folder(files: Files, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A directory for one test."""
     path = f"/{request.node.originalname}"
     files.make_directory(path)
     yield path

@@ -25,9 +25,6 @@ def directory(cluster: LocalCluster) -> str:
     return f"ignite://{cluster.address}/tensorflow/{next(_numbers)}"
 
 
-# -- checkpoints -------------------------------------------------------------------------------------------------------
-
-
 def test_checkpoints_are_kept_restored_and_removed(directory: str) -> None:
     value, step = tf.Variable(tf.random.normal([300, 1000])), tf.Variable(0)
     manager = tf.train.CheckpointManager(tf.train.Checkpoint(value=value, step=step), directory, max_to_keep=2)
@@ -50,9 +47,6 @@ def test_checkpoints_are_kept_restored_and_removed(directory: str) -> None:
     assert restored_step.numpy() == 4
     np.testing.assert_array_equal(restored.numpy(), value.numpy())
     assert ("value/.ATTRIBUTES/VARIABLE_VALUE", [300, 1000]) in tf.train.list_variables(latest)
-
-
-# -- Keras -------------------------------------------------------------------------------------------------------------
 
 
 def _keras(name: str) -> Any:
@@ -124,9 +118,6 @@ def test_a_saved_model_is_loaded_and_served(directory: str) -> None:
     assert tf.saved_model.load(f"{directory}/exported").serve(ROWS).shape == (16, 1)
 
 
-# -- summaries and records ---------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("compression", ["", "GZIP"])
 def test_records_are_read_as_they_were_written(directory: str, compression: str) -> None:
     gfile.makedirs(directory)
@@ -173,9 +164,6 @@ def test_datasets_are_saved_cached_and_read_from_snapshots(directory: str) -> No
     again = iter(dataset)
     tf.train.Checkpoint(iterator=again).restore(path)
     assert int(next(again)[0]) == 7
-
-
-# -- the extension -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.full

@@ -42,9 +42,6 @@ def get(path: str) -> str:
     return text
 
 
-# -- writing and reading -----------------------------------------------------------------------------------------------
-
-
 def test_written_text_and_bytes_are_read_back_by_gfile(root: str) -> None:
     path = put(f"{root}/Größe 大小", "🛁 tub\nend")
     assert gfile.exists(path)
@@ -145,9 +142,6 @@ def test_lines_and_pieces_are_read_from_any_position(root: str) -> None:
             file.seek(-1)
 
 
-# -- what is there -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.full
 def test_a_missing_file_is_not_found(root: str) -> None:
     missing = f"{root}/missing"
@@ -215,23 +209,16 @@ def test_listing_gives_names(root: str) -> None:
 
 PATTERNS = [
     ("file*.txt", ["file1.txt", "file2.txt"]),
-    ("file?.txt", ["file1.txt", "file2.txt"]),
     ("file[13].*", ["file1.txt"]),
     ("file[^13].txt", ["file2.txt"]),
     ("file[1-9].txt", ["file1.txt", "file2.txt"]),
-    ("fi*e1*", ["file1.txt"]),
     ("*", ["a(b)", "a*b", "acb", "below", "file1.txt", "file2.txt", "two words"]),
     (r"a\*b", ["a*b"]),
     ("a[*]b", ["a*b"]),
     ("a(b)", ["a(b)"]),
     ("*/*.txt", ["below/deep.txt"]),
-    ("b*/*", ["below/deep.txt"]),
-    ("below/*/nothing", []),
-    ("*/deep.txt", ["below/deep.txt"]),
     ("file1.txt", ["file1.txt"]),
     ("missing", []),
-    ("missing/*", []),
-    ("file1.txt/*", []),
     ("two w*", ["two words"]),
 ]
 
@@ -247,9 +234,6 @@ def test_patterns_stand_for_paths(root: str) -> None:
         pattern: sorted(names) for pattern, names in PATTERNS
     }
     assert sorted(gfile.glob([f"{root}/file1*", f"{root}/file2*"])) == [f"{root}/file1.txt", f"{root}/file2.txt"]
-
-
-# -- changes -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.full
@@ -331,9 +315,6 @@ def test_a_file_is_written_whole_by_a_rename(root: str) -> None:
     assert get(path) == "two"
     assert gfile.listdir(root) == ["file"]
     assert file_io.has_atomic_move(path)
-
-
-# -- what only clusters have -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.full

@@ -53,7 +53,6 @@ def ports() -> Iterator[PortBlock]:
 
 @pytest.fixture(scope="module")
 def nodes(tmp_path_factory: pytest.TempPathFactory, ports: PortBlock) -> Iterator[list[ThinNode]]:
-    """Two nodes; nobody kills them."""
     folder = tmp_path_factory.mktemp("thin")
     started = [thin_cluster.start(folder, ports, number) for number in range(2)]
     try:

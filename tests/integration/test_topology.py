@@ -182,15 +182,3 @@ def test_lost_data_end_the_job_with_that_cause(run: Callable[..., Run], nodes: L
     assert not started.tasks()
     accepting.let_end()
     assert accepting.job.wait(timeout=LIMIT).attempts[-1].tasks[0].status.rows < ROWS
-
-
-def test_job_that_cannot_run_fails_in_the_end(nodes: LocalCluster, tmp_path: Path) -> None:
-    script = tmp_path / "train.py"
-    script.write_text("import math; math.no_such_function()\n")
-    tfi.load("few_rows", {"x": np.zeros(8, np.float32)}, backups=1, if_exists="replace", address=nodes.address)
-    with tfi.connect(nodes.address) as client:
-        job = client.submit(script, cache="few_rows", timeouts=tfi.Timeouts(stop_grace=1))
-        over = job.wait(timeout=LIMIT, raise_on_failure=False)
-    assert (over.state, len(over.attempts), over.exit_code) == ("failed", 2, 1)
-    assert "raised the same exception 2 times in a row before the first step" in over.cause
-    assert "AttributeError: module 'math' has no attribute 'no_such_function'" in over.traceback

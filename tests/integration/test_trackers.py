@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,44 +23,55 @@ pytestmark = pytest.mark.full
 # Of the six steps of the first attempt; W&B keeps a step back until the next one.
 RECORDED = {"mlflow": 6, "wandb": 5}
 
-# Prints what a tracker has of a job; MLflow's runs of all jobs are in one database, and W&B's in one folder.
-READ_MLFLOW = """
-import json, sys, mlflow
-client = mlflow.MlflowClient()
-runs = mlflow.search_runs(search_all_experiments=True, output_format="list",
-    filter_string=f"tags.`tensorflow_ignite.job` = '{sys.argv[1]}'")
-print(json.dumps([{
-    "state": run.info.status, "tags": run.data.tags, "parameters": run.data.params,
-    "points": {name: sorted([each.step, each.value] for each in client.get_metric_history(run.info.run_id, name))
-               for name in run.data.metrics},
-} for run in runs]))
-"""
-READ_WANDB = """
-import glob, json, sys
+# Prints what a tracker has of each job on its standard input, as imports take seconds. MLflow's runs of all jobs are in
+# one database, and W&B's in one folder.
+READER = """
+import glob, json, os, sys, mlflow
 from wandb.proto.wandb_internal_pb2 import Record
 from tensorflow_ignite.train.tracking.wandb_run import _records
-run = {"points": {}, "tags": {}, "parameters": {}, "state": None}
-for path in sorted(glob.glob(f"{sys.argv[2]}/wandb/offline-run-*-{sys.argv[1]}/*.wandb")):
-    run["state"] = None
-    for record in map(Record.FromString, _records(open(path, "rb").read())):
-        kind = record.WhichOneof("record_type")
-        if kind == "run":
-            run["tags"] = dict.fromkeys(record.run.tags, "")
-        if kind in ("run", "config"):
-            items = record.run.config.update if kind == "run" else record.config.update
-            run["parameters"].update({item.key or item.nested_key[0]: json.loads(item.value_json) for item in items})
-        if kind == "exit":
-            run["state"] = record.exit.exit_code
-        values = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in record.history.item}
-        if "loss" in values:
-            run["points"].setdefault("loss", []).append([values["_step"], values["loss"]])
-print(json.dumps([run]))
+
+def of_mlflow(job):
+    runs = mlflow.search_runs(search_all_experiments=True, output_format="list",
+        filter_string=f"tags.`tensorflow_ignite.job` = '{job}'")
+    return [{
+        "state": run.info.status, "tags": run.data.tags, "parameters": run.data.params,
+        "points": {name: sorted([each.step, each.value] for each in client.get_metric_history(run.info.run_id, name))
+                   for name in run.data.metrics},
+    } for run in runs]
+
+def values_of(items):
+    return {item.key or item.nested_key[0]: json.loads(item.value_json) for item in items}
+
+def of_wandb(job):
+    run = {"points": {}, "tags": {}, "parameters": {}, "state": None}
+    for path in sorted(glob.glob(f"{os.environ['WANDB_DIR']}/wandb/offline-run-*-{job}/*.wandb")):
+        run["state"] = None
+        for record in map(Record.FromString, _records(open(path, "rb").read())):
+            kind = record.WhichOneof("record_type")
+            if kind == "run":
+                run["tags"] = dict.fromkeys(record.run.tags, "")
+            if kind in ("run", "config"):
+                items = record.run.config.update if kind == "run" else record.config.update
+                run["parameters"].update(values_of(items))
+            if kind == "exit":
+                run["state"] = record.exit.exit_code
+            values = values_of(record.history.item)
+            if "loss" in values:
+                run["points"].setdefault("loss", []).append([values["_step"], values["loss"]])
+    return [run]
+
+client = mlflow.MlflowClient()
+# Tasks of several jobs must not create the tables at once.
+for experiment in ("steps", "fits"):
+    mlflow.set_experiment(experiment)
+for line in sys.stdin:
+    library, job = line.split()
+    print(json.dumps(of_mlflow(job) if library == "mlflow" else of_wandb(job)), flush=True)
 """
 
 
 @pytest.fixture(scope="session")
 def tracker_python() -> Path:
-    """With trackers."""
     return python_with("tracker")
 
 
@@ -68,8 +79,7 @@ class Trackers:
     """Submits jobs with a tracker, and reads what it has of them."""
 
     def __init__(self, python: Path, folder: Path) -> None:
-        """Everything is below a folder."""
-        self._python, self._folder = str(python), folder
+        self._python = str(python)
         self.variables = {
             "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
             "WANDB_DIR": str(folder),
@@ -78,31 +88,33 @@ class Trackers:
             "WANDB_ERROR_REPORTING": "false",
             "MLFLOW_DISABLE_TELEMETRY": "true",
         }
-        # Tasks of several jobs must not create the tables at once.
-        self._run("-c", "import mlflow; mlflow.set_experiment('steps'); mlflow.set_experiment('fits')")
+        self._reader = subprocess.Popen(
+            [python, "-c", READER],
+            env={**environment(None), **self.variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self.runs("mlflow", "none") == []
+
+    def close(self) -> None:
+        self._reader.communicate()
 
     def environment(self, **variables: str) -> tfi.Environment:
-        """Of a job."""
         return tfi.Environment(python=self._python, variables={**self.variables, **variables})
 
     def runs(self, library: str, job: str) -> list[dict[str, Any]]:
-        """The runs of a job."""
-        read = READ_MLFLOW if library == "mlflow" else READ_WANDB
-        runs: list[dict[str, Any]] = json.loads(self._run("-c", read, job, str(self._folder)))
+        assert self._reader.stdin is not None
+        assert self._reader.stdout is not None
+        self._reader.stdin.write(f"{library} {job}\n")
+        self._reader.stdin.flush()
+        runs: list[dict[str, Any]] = json.loads(self._reader.stdout.readline())
         return runs
 
     def end_run(self, library: str, job: str, address: str) -> None:
-        """Calls `tfi.train.end_run`."""
         code = "import sys, tensorflow_ignite as tfi; tfi.train.end_run(sys.argv[1], tfi.connect().job(sys.argv[2]))"
-        self._run("-c", code, library, job, address=address)
-
-    def _run(self, *arguments: str, address: str | None = None) -> str:
         env = {**environment(address), **self.variables}
-        done = subprocess.run(
-            [self._python, *arguments], env=env, capture_output=True, text=True, timeout=SECONDS, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        subprocess.run([self._python, "-c", code, library, job], env=env, check=True, timeout=SECONDS)
 
     def wait_for(self, library: str, job: str, holds: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """The run of a job, when something is true of it."""
@@ -113,38 +125,45 @@ class Trackers:
                 return runs[0]
             assert time.monotonic() < deadline, runs
             # No event reports that a tracker has stored something.
-            time.sleep(0.5)
+            time.sleep(0.1)
 
 
 @pytest.fixture(scope="session")
-def trackers(tracker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Trackers:
-    return Trackers(tracker_python, tmp_path_factory.mktemp("trackers"))
+def trackers(tracker_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trackers]:
+    made = Trackers(tracker_python, tmp_path_factory.mktemp("trackers"))
+    yield made
+    made.close()
 
 
 def begin(
-    trackers: Trackers, client: tfi.Client, cache: str, library: str, folder: Path, **options: Any
-) -> tfi.JobHandle:
-    """A job whose first worker was killed once, and which is at its last step."""
-    job = client.submit(
-        SCRIPTS / "tracked.py",
-        cache=cache,
-        strategy="custom",
-        args=[library, str(folder)],
-        environment=trackers.environment(),
-        **options,
-    )
-    (process,) = await_files(job, folder / "process-1")
-    trackers.wait_for(library, job.id, lambda run: len(run["points"].get("loss", [])) == RECORDED[library])
-    os.kill(int(process), signal.SIGKILL)
-    await_files(job, folder / "process-2")
-    return job
+    trackers: Trackers, client: tfi.Client, cache: str, library: str, *folders: Path, **options: Any
+) -> list[tfi.JobHandle]:
+    """Jobs whose first workers were killed once, and which are at their last step."""
+    jobs = [
+        client.submit(
+            SCRIPTS / "tracked.py",
+            cache=cache,
+            strategy="custom",
+            args=[library, str(folder)],
+            environment=trackers.environment(),
+            **options,
+        )
+        for folder in folders
+    ]
+    for job, folder in zip(jobs, folders, strict=True):
+        (process,) = await_files(job, folder / "process-1")
+        trackers.wait_for(library, job.id, lambda run: len(run["points"].get("loss", [])) == RECORDED[library])
+        os.kill(int(process), signal.SIGKILL)
+    for job, folder in zip(jobs, folders, strict=True):
+        await_files(job, folder / "process-2")
+    return jobs
 
 
 @pytest.mark.parametrize(("library", "finished"), [("mlflow", "FINISHED"), ("wandb", 0)])
 def test_a_job_whose_process_was_killed_has_one_run_and_each_step_once(
     trackers: Trackers, client: tfi.Client, numbered: str, tmp_path: Path, library: str, finished: str | int
 ) -> None:
-    job = begin(trackers, client, numbered, library, tmp_path)
+    (job,) = begin(trackers, client, numbered, library, tmp_path)
     (tmp_path / "go").touch()
     status = job.wait(LIMIT)
     assert len(status.attempts) == 2
@@ -178,9 +197,7 @@ def test_a_run_ends_as_its_job(
     folders = [tmp_path / name for name in ("failed", "stopped")]
     for folder in folders:
         folder.mkdir()
-    one, other = (
-        begin(trackers, client, numbered, library, folder, restart=tfi.Restart(max_crashes=1)) for folder in folders
-    )
+    one, other = begin(trackers, client, numbered, library, *folders, restart=tfi.Restart(max_crashes=1))
     (folders[0] / "go").write_text("fail")
     assert one.wait(LIMIT, raise_on_failure=False).state == "failed"
     assert other.stop(timeout=LIMIT).state == "stopped"

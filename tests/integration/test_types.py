@@ -36,7 +36,6 @@ def thin(cluster: LocalCluster) -> Iterator[Client]:
 
 
 def row_type(name: str, **fields: Any) -> Any:
-    """An object type of Ignite."""
     return GenericObjectMeta(name, (), {}, schema=OrderedDict(fields))
 
 
@@ -52,7 +51,6 @@ def rows_of(cluster: LocalCluster, cache: str, **arguments: Any) -> list[dict[st
 
 
 def listed(value: Any) -> Any:
-    """Tensors as plain Python."""
     if isinstance(value, dict):
         return {name: listed(entry) for name, entry in value.items()}
     if isinstance(value, list):

@@ -75,11 +75,8 @@ def test_where_no_worker_waits_for_another_each_row_comes_once_under_each_uneven
 def test_of_workers_that_wait_for_each_other_one_without_a_row_needs_padding(
     client: tfi.Client, none_one_many: list[int], tmp_path: Path
 ) -> None:
-    job, found = run(client, tmp_path, ALONE, **TWO_PER_NODE)
-    assert len(found) == 6
-    counts = sorted(len(worker["pad"][0]) for worker in found)
-    assert counts[:3] == [0, 0, 0]
-    assert counts[3] == 1
+    job, found = run(client, tmp_path, ALONE)
+    assert sorted(len(worker["pad"][0]) for worker in found) == [0, 1, MANY]
     for epoch in range(2):
         assert sorted(number for worker in found for number in worker["pad"][epoch]) == sorted(none_one_many)
     for worker in found:

@@ -36,7 +36,6 @@ CONNECTIONS = 1_000
 
 @pytest.fixture
 def channel(cluster: LocalCluster) -> Iterator[grpc.Channel]:
-    """To the oldest node."""
     with grpc.insecure_channel(cluster.address) as opened:
         yield opened
 

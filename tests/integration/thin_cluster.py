@@ -107,7 +107,6 @@ class ThinNode:
 
     @contextmanager
     def client(self, **arguments: object) -> Iterator[Client]:
-        """A client of pyignite's own."""
         client = Client(partition_aware=False, timeout=LIMIT, **arguments)
         with client.connect(self.host, self.port):
             yield client

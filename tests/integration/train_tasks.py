@@ -60,7 +60,6 @@ class Task:
         self.process.stdout.close()
 
     def output(self) -> str:
-        """For messages."""
         return "\n".join([*self.printed, f"[{self.process.poll()}]", self._log.read_text()[-4000:]])
 
 
@@ -107,7 +106,6 @@ class Job:
         return json_format.Parse((self._folder / f"{name}.progress").read_text(), job_pb2.Progress())
 
     def close(self) -> None:
-        """Ends what still runs."""
         for task in self.tasks:
             task.close()
 

@@ -24,21 +24,7 @@ DAY = 86_400_000
 
 @dataclass(frozen=True)
 class Case:
-    """One type.
-
-    Attributes:
-        java: Its name in docs/types.md.
-        hint: Its type in pyignite.
-        array: The type of its arrays in pyignite; None: it has none.
-        put: Values for pyignite.
-        arrow: Its Arrow type.
-        shown: The values in Arrow; dates and times as numbers.
-        dtype: Type of the tensor.
-        tensor: The values in the tensor.
-        default: The value of the tensor for null.
-        is_key: Whether keys may have the type.
-        mark: The stored type in the metadata of the field.
-    """
+    """One type."""
 
     java: str
     hint: Any

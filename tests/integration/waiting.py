@@ -13,13 +13,7 @@ _POLL = 0.05
 
 
 def await_true(condition: Callable[[], bool], otherwise: str, seconds: float = SECONDS) -> None:
-    """Polls a condition until it is true.
-
-    Args:
-        condition: The condition.
-        otherwise: What is wrong if it stays false.
-        seconds: Longest duration of the wait.
-    """
+    """Polls a condition until it is true."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{otherwise} after {seconds:g} s"

@@ -68,7 +68,6 @@ def _interface(name: str) -> socket.socket:
 
 
 def main() -> None:
-    """Forwards frames until SIGTERM."""
     near, far = _interface(sys.argv[1]), _interface(sys.argv[2])
     delay, loss = float(sys.argv[3]), float(sys.argv[4])
     directions = [Direction(near, far, delay, loss), Direction(far, near, 0.0, loss)]

@@ -40,7 +40,6 @@ NODE = "tensorflow-ignite node: "
 
 
 def count() -> None:
-    """The job."""
     rows = tfi.batches("numbers", batch_size=100, columns=["id"])
     print(f"sum {sum(int(batch['id'].sum()) for batch in rows)}")
 
@@ -68,12 +67,7 @@ class NotFound(Exception):
 
 
 def run(name: str, *command: str | Path, **variables: str) -> None:
-    """Runs a command; its output goes into a file with this name.
-
-    Raises:
-        RuntimeError: It fails; the text is the last line of its output.
-        OSError: There is no such program.
-    """
+    """Runs a command; its output goes into a file with this name."""
     log = REPORTS / "matrix" / f"{name}.txt"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as out:

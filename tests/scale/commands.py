@@ -21,13 +21,7 @@ PYTHON_WITH_GRPC = (sys.executable, "-c", "import grpc")
 
 @dataclass(frozen=True)
 class Timing:
-    """Medians of some rounds of one command.
-
-    Attributes:
-        seconds: From the start of the process to its end.
-        processor_seconds: Its own processor time.
-        printed: What the last round has printed.
-    """
+    """Medians of some rounds of one command."""
 
     seconds: float
     processor_seconds: float

@@ -15,12 +15,7 @@ class Figures:
     """The figures of one run, in the order in which they were measured."""
 
     def __init__(self, file: Path, sizes: Mapping[str, int]) -> None:
-        """Begins a run.
-
-        Args:
-            file: Gets all figures, as JSON, after each of them: a run that ends early has left those before.
-            sizes: What the run has many of.
-        """
+        """Begins a run."""
         self._file = file
         self._sizes = dict(sizes)
         self._values: dict[str, float] = {}
@@ -29,11 +24,7 @@ class Figures:
         self._began = time.monotonic()
 
     def add(self, name: str, value: float, *, most: float | None = None) -> None:
-        """Prints and stores a figure; its unit is the end of its name.
-
-        Raises:
-            AssertionError: It is more than ``most``.
-        """
+        """Prints and stores a figure; its unit is the end of its name."""
         self._values[name] = value
         if most is not None:
             self._bounds[name] = most

@@ -19,7 +19,7 @@ import psutil
 import pytest
 import sizes
 from figures import Figures
-from usage import thin
+from thin_client import thin_client
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -53,13 +53,7 @@ pytestmark = pytest.mark.timeout(int(2 * sizes.STAGE_SECONDS))
 
 @dataclass(frozen=True)
 class Crashing:
-    """The job whose attempts crash one after the other, beside all other jobs.
-
-    Attributes:
-        job_id: Of the job.
-        go: The file that ends its last attempt.
-        row_bytes: The size of its row in the second attempt.
-    """
+    """The job whose attempts crash one after the other, beside all other jobs."""
 
     job_id: str
     go: Path
@@ -239,7 +233,7 @@ def test_a_job_goes_on_while_each_node_is_stopped_and_started_again(
 
 def row_bytes(nodes: LocalCluster, table: str) -> dict[str, int]:
     """The size of each row of a table, by its key, as Ignite's own client reads it."""
-    with thin(nodes.nodes[0]) as client, client.get_cache(table).scan() as rows:
+    with thin_client(nodes.nodes[0].pid) as client, client.get_cache(table).scan() as rows:
         return {key: len(value) for key, value in rows}
 
 

@@ -75,7 +75,6 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
 
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
-    """A script of a job."""
     path = tmp_path / "train.py"
     path.write_text("print('x')\n")
     return path

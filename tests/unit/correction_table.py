@@ -84,7 +84,6 @@ def digests_of(package: str, read: Read) -> tuple[dict[str, str], dict[str, str]
 
 
 def data(wheels: Iterable[str]) -> dict[str, Any]:
-    """The content of `tried.json`."""
     versions = pinned()
     sources = {(package, version): read for package, version, read in map(wheel, wheels)}
     for package in PACKAGES:

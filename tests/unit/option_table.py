@@ -19,7 +19,6 @@ BEGIN, END = "<!-- options: made of proto/tensorflow_ignite/v1/job.proto -->\n",
 
 
 def rule_of(field: Any) -> Any:
-    """The rule beside a field."""
     return field.GetOptions().Extensions[job_pb2.rule]
 
 

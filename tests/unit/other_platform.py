@@ -59,7 +59,6 @@ NAMES: tuple[tuple[Any, str], ...] = (
 
 
 def become_windows() -> None:
-    """Removes what Windows lacks."""
     for name in FOREIGN:
         importlib.import_module(name)
     shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]

@@ -42,14 +42,7 @@ def on_terminal(
     on_output: Callable[[str], None] = lambda _: None,
     answers: Mapping[str, str] | None = None,
 ) -> str:
-    """What a command that succeeds shows on a terminal.
-
-    Args:
-        args: The command.
-        env: Added to its environment.
-        on_output: Called with all output so far, whenever there is more.
-        answers: What is typed when the output ends with a prompt.
-    """
+    """What a command that succeeds shows on a terminal."""
     ours, theirs = pty.openpty()
     ran = start(*args, stdin=theirs, stdout=theirs, stderr=theirs, env=env or {}, start_new_session=True)
     os.close(theirs)

@@ -39,13 +39,7 @@ LABEL = re.compile(r"Promise \((\w+)\):\s")
 
 
 class Promise(NamedTuple):
-    """A line beside a test.
-
-    Attributes:
-        subject: One of `SUBJECTS`.
-        sentence: Without the label, on one line.
-        path: The file of the test.
-    """
+    """A line beside a test."""
 
     subject: str
     sentence: str
@@ -87,7 +81,6 @@ def _comment_of(path: Path) -> str:
 
 
 def page() -> str:
-    """The text of docs/promises.md."""
     found = promises()
     names = Counter(path.name for path in test_files())
     parts = [HEAD]

@@ -21,16 +21,7 @@ SCHEMA = pa.schema([pa.field("x", pa.int64(), nullable=False)])
 
 
 class RowNode:
-    """Sends ``batches`` batches of ``rows`` numbers, counted through.
-
-    Attributes:
-        batches: How many it sends.
-        rows: Numbers in each.
-        result: What it says at the end; None: nothing.
-        error: Description of the status in which it ends before its last batch; None: it goes on.
-        silent: It sends nothing after its first batch, until the call ends.
-        ended: Set when a call is over.
-    """
+    """Sends ``batches`` batches of ``rows`` numbers, counted through."""
 
     def __init__(self, add_to_server: Callable[[Any, grpc.Server], None]) -> None:
         self.batches, self.rows = 50, 1000
@@ -83,13 +74,7 @@ def serving_nothing() -> Iterator[Endpoint]:
 
 
 class RowStream:
-    """Batches of given rows, of column c; it may wait for an event before them, and break after them.
-
-    Attributes:
-        fetched: How many batches were fetched.
-        began: Set when it is read.
-        cancelled: Set when it is cancelled.
-    """
+    """Batches of given rows, of column c; it may wait for an event before them, and break after them."""
 
     def __init__(
         self, *batches: list[int], error: Exception | None = None, wait_for: threading.Event | None = None

@@ -20,14 +20,7 @@ REFUSAL = "The caller is not known. A call says who makes it. Give credentials [
 
 
 class NodeApi(job_pb2_grpc.NodeApiServiceServicer):  # type: ignore[misc]
-    """A node API that accepts calls with one header.
-
-    Attributes:
-        required: The header that calls must have; None: any.
-        headers: The headers of all calls.
-        callers: The names in the certificates of all callers.
-        nodes: The nodes that it lists; empty: itself.
-    """
+    """A node API that accepts calls with one header."""
 
     def __init__(self, required: str | None = None) -> None:
         self.required = required
@@ -106,11 +99,7 @@ class _Admission(flight.ServerMiddlewareFactory):  # type: ignore[misc]
 
 
 class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
-    """Sends the rows of `TABLE`, and accepts rows.
-
-    Attributes:
-        headers: The headers of all calls.
-    """
+    """Sends the rows of `TABLE`, and accepts rows."""
 
     def __init__(self, certificate: Certificate | None = None, required: str | None = None) -> None:
         self.headers: list[str | None] = []
@@ -144,7 +133,6 @@ class DataEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         return flight.GeneratorStream(TABLE.schema, batches())
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:
-        """Counts the rows that arrive."""
         rows = sum(chunk.data.num_rows for chunk in reader if chunk.data is not None)
         writer.write(data_pb2.LoadResult(rows=rows).SerializeToString())
 

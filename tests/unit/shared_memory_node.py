@@ -12,11 +12,7 @@ from tensorflow_ignite.v1 import shared_pb2, shared_pb2_grpc
 
 
 class Node(RowNode, shared_pb2_grpc.SharedMemoryServiceServicer):  # type: ignore[misc]
-    """Lays its batches into the segments of its reader.
-
-    Attributes:
-        offers: The segments that it was offered, in order.
-    """
+    """Lays its batches into the segments of its reader."""
 
     def __init__(self) -> None:
         super().__init__(shared_pb2_grpc.add_SharedMemoryServiceServicer_to_server)

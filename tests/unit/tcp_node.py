@@ -18,13 +18,7 @@ SECONDS = patiently(20)
 
 
 class Node(RowNode, tcp_pb2_grpc.TcpRowsServiceServicer):  # type: ignore[misc]
-    """Sends its batches over a connection; with 0 of them it says nothing at all.
-
-    Attributes:
-        cut: It closes the connection within its last batch.
-        reset: The connection is reset in place of the last batch, of which the node learns nothing.
-        behind: Bytes behind each batch's values that its layout says they have, and that are not there.
-    """
+    """Sends its batches over a connection; with 0 of them it says nothing at all."""
 
     def __init__(self) -> None:
         self._port = socket.create_server(("127.0.0.1", 0))

@@ -58,7 +58,6 @@ def agent(start_agent: StartAgent) -> Agent:
 
 
 def start_line(directory: Path) -> bytes:
-    """What an agent reads first."""
     start = agent_pb2.AgentStart(secret=SECRET, work_directory=str(directory), host="127.0.0.1")
     start.lease_timeout.FromSeconds(60)
     return json_format.MessageToJson(start, indent=None).encode() + b"\n"

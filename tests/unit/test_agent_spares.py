@@ -66,7 +66,6 @@ def module(directory: Path, more: str = "") -> dict[str, str]:
 
 
 def spares(agent: Agent) -> list[psutil.Process]:
-    """The processes that are spares."""
     return [process for process in agent.living() if is_spare(process)]
 
 

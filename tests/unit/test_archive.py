@@ -277,12 +277,6 @@ def test_a_name_is_refused_or_stays_inside(name) -> None:
     assert archive.check_name(clean) == clean
 
 
-@given(st.lists(st.from_regex(r"[a-zA-Z0-9_. ü-]{1,20}", fullmatch=True), min_size=1, max_size=5))
-def test_ordinary_names_are_taken_as_they_are(parts) -> None:
-    if all(part not in (".", "..") for part in parts):
-        assert archive.check_name("/".join(parts)) == "/".join(parts)
-
-
 @given(st.dictionaries(st.from_regex(r"[a-c]{1,3}(/[a-c]{1,3}){0,2}", fullmatch=True), st.binary(max_size=20)))
 def test_packed_files_are_unpacked_unchanged(tmp_path_factory, files) -> None:
     folders = {name[:end] for name in files for end in range(len(name)) if name[end] == "/"}

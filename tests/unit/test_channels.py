@@ -53,7 +53,6 @@ class Papers:
     mallory: Certificate
 
     def trusting(self, **more: object) -> tfi.Credentials:
-        """Credentials that trust the authority."""
         return tfi.Credentials(cafile=str(self.authority.certificate), **more)  # type: ignore[arg-type]
 
     def of(self, client: Certificate) -> tfi.Credentials:
@@ -95,9 +94,6 @@ def call(address: str, credentials: tfi.Credentials | None) -> None:
 def read(address: str, credentials: tfi.Credentials | None) -> None:
     found = tfi.read_table("c", options=tfi.ReadOptions(address=address, credentials=credentials))
     assert found.equals(TABLE)
-
-
-# What works
 
 
 @pytest.mark.parametrize(("who", "header"), CALLERS, ids=["nobody", "password", "token"])
@@ -179,9 +175,6 @@ def test_an_encrypted_key_is_opened_with_its_password_and_the_package_that_reads
     with pytest.raises(errors.InvalidRequestError, match=r"locked-key\.pem .*pip install cryptography") as caught:
         channels.grpc_channel("127.0.0.1:1", papers.trusting(**files, key_password=PASSWORD))
     assert PASSWORD not in "".join(traceback.format_exception(caught.value))
-
-
-# What does not
 
 
 @pytest.mark.parametrize("use", [call, read], ids=["grpc", "flight"])

@@ -31,9 +31,6 @@ def finish(node: NodeApiServer, code: int = 0):
     node.state.on_submit = act
 
 
-# submit
-
-
 def test_options_of_a_job_reach_the_cluster_and_everything_after_the_code_the_script(cli, node, script) -> None:
     (script.parent / "pkg").mkdir()
     (script.parent / "pkg" / "fit.py").write_text("")
@@ -106,9 +103,6 @@ def test_submit_gives_json_for_programs(cli, node, script) -> None:
     code, out, err = cli("submit", "--json", "--cache", "images", script)
     assert (code, json.loads(out)["exit_code"]) == (3, 3)
     assert "[worker 0] hello" in err
-
-
-# ps, describe, nodes
 
 
 def test_ps_filters_and_says_when_there_are_more(cli, node, monkeypatch) -> None:
@@ -320,9 +314,6 @@ def test_describe_shows_the_rounds_of_a_continuous_job(cli, node) -> None:
     assert shown["rounds"][1]["changes"] is None
 
 
-# events
-
-
 def test_events_are_printed_oldest_first_also_after_the_end(cli, node) -> None:
     node.state.add(failed_job())
     code, out, err = cli("events", "7f3a")
@@ -474,9 +465,6 @@ def test_json_parses_and_holds_what_the_tables_leave_out(cli, node) -> None:
     assert described["attempts"][0]["tasks"][0]["partitions"] == [1, 2, 3]
     assert described["attempts"][0]["tasks"][0]["status"]["progress"]["metrics"]["loss"] == "Infinity"
     assert datetime.fromisoformat(described["created_at"])
-
-
-# logs, attach, stop
 
 
 def test_logs_are_printed_from_the_first_line_also_after_the_end(cli, node) -> None:
@@ -706,9 +694,6 @@ def test_rm_removes_jobs_that_are_over_and_no_other(cli, node) -> None:
     err = error_of(cli("rm", "8888", "nope"))
     assert "There is no job 'nope'" in err
     assert list(node.state.jobs) == ["8888aaaa", "9999bbbb"]
-
-
-# On a terminal
 
 
 def test_a_terminal_shows_progress_and_colours_and_is_left_clean(node) -> None:

@@ -90,9 +90,6 @@ def prompts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return shown
 
 
-# Credentials
-
-
 def test_a_user_calls_with_a_password_from_a_file_or_the_environment(
     cli: Cli, password_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,9 +302,6 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown() -> None:
     assert SECRET not in shown
 
 
-# Tokens
-
-
 def test_a_token_is_shown_once_with_the_configuration_for_the_nodes(cli: Cli) -> None:
     code, out, _ = cli("token", "etl")
     assert code == 0
@@ -336,9 +330,6 @@ def test_a_token_is_written_into_a_new_file_of_the_users_own(cli: Cli, tmp_path:
     code, _, err = cli("token", "etl", "--output", path)
     assert (code, "File exists" in err) == (2, True)
     assert cli("token", "no name")[0] == 2
-
-
-# Clusters on this machine
 
 
 @pytest.fixture
@@ -377,9 +368,6 @@ def test_the_quickstart_calls_its_cluster_without_credentials(monkeypatch: pytes
             quickstart._train(cluster, Console(quiet=True))  # type: ignore[arg-type]
         assert set(node.headers) == {None}
     assert loaded == [Credentials(), Credentials()]
-
-
-# The doctor
 
 
 def doctor(cli: Cli, address: str, *options: object) -> tuple[int, dict[str, dict[str, str]]]:

@@ -64,9 +64,6 @@ def silent():
         yield f"127.0.0.1:{held.getsockname()[1]}"
 
 
-# Addresses
-
-
 @pytest.mark.parametrize(
     ("text", "addresses"),
     [
@@ -87,9 +84,6 @@ def test_addresses_are_read(text, addresses) -> None:
 def test_an_invalid_address_is_refused(text) -> None:
     with pytest.raises(errors.InvalidRequestError, match="is not host:port"):
         parse_addresses(text)
-
-
-# Connecting
 
 
 def test_no_node_at_the_address_is_an_error(nobody) -> None:
@@ -135,9 +129,6 @@ def test_a_closed_client_raises(node) -> None:
     client.close()
     with pytest.raises(errors.TensorFlowIgniteError, match="the client is closed"):
         client.jobs()
-
-
-# Submitting
 
 
 def test_a_job_carries_all_its_options(client, node, tmp_path) -> None:
@@ -346,9 +337,6 @@ def test_code_with_a_syntax_error_is_never_uploaded(client, node, script) -> Non
     assert node.calls == ["ListNodes"]
 
 
-# Looking
-
-
 def test_a_long_list_of_jobs_comes_in_pages(client, node) -> None:
     node.state.jobs.update({f"job{i}": job_pb2.Job(id=f"job{i}", state=i % 2 + 1) for i in range(2500)})
     assert len(client.jobs()) == 1000
@@ -456,9 +444,6 @@ def test_removing_a_job_that_was_just_removed_is_no_error(client, node) -> None:
         client.job(node.state.add(running_job()).id).remove()
 
 
-# Output
-
-
 def test_output_is_read_from_the_first_line_also_after_the_end(client, node) -> None:
     job = client.job(node.state.add(running_job(state=job_pb2.JOB_STATE_SUCCEEDED)).id)
     node.state.log(job.id, b"one\ntw")
@@ -489,9 +474,6 @@ def test_a_task_that_cannot_exist_is_refused(client, node, selection) -> None:
     job = client.job(node.state.add(running_job()).id)
     with pytest.raises(errors.InvalidRequestError, match=r"does not exist|is not a possible number"):
         job.logs(**selection)
-
-
-# Losing nodes
 
 
 @pytest.fixture
@@ -581,9 +563,6 @@ def test_a_frozen_node_is_noticed_and_left() -> None:
     finally:
         frozen.kill()
         frozen.communicate()
-
-
-# Errors of gRPC itself
 
 
 def test_every_status_has_its_class() -> None:

@@ -83,9 +83,6 @@ def python(tmp_path: Path) -> Run:
     return run
 
 
-# When
-
-
 def test_the_import_alone_installs_the_scheme_and_no_correction(python: Run) -> None:
     assert python("import tensorflow_ignite; print(count())") == "1"
 
@@ -132,9 +129,6 @@ def test_the_order_of_the_imports_does_not_matter(python: Run, order: tuple[str,
 def _last(printed: str) -> str:
     """The last line of a process, whose stand-in for TensorFlow has no scheme."""
     return next(line for line in printed.splitlines() if line in ("True", "False"))
-
-
-# Other code
 
 
 @needs_tensorflow
@@ -190,9 +184,6 @@ class A:
         assert source.digests(text.replace(old, new), names)["A.b"] != found["A.b"], new
 
 
-# Switched off
-
-
 @needs_tensorflow
 @pytest.mark.parametrize(("value", "is_on"), [("off", False), ("-adapt, -device-iterators", False), ("-adapt", True)])
 def test_the_environment_switches_corrections_off(python: Run, value: str, is_on: bool) -> None:
@@ -224,9 +215,6 @@ for _ in range(2):
 
 def test_the_variable_of_a_node_is_not_for_its_tasks() -> None:
     assert inherited({corrections.VARIABLE: "off", "PATH": "/bin"}, ["*"]) == {"PATH": "/bin"}
-
-
-# The table, its data and the page
 
 
 def test_each_line_of_the_table_is_whole() -> None:

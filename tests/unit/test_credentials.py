@@ -48,9 +48,6 @@ def task(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str = TASK_TOKE
     monkeypatch.setenv("TENSORFLOW_IGNITE_CONTEXT", str(path))
 
 
-# What they are
-
-
 def test_the_class_is_public_and_its_repr_has_no_secret() -> None:
     mine = tfi.Credentials(token=SECRET, key_password=SECRET)
     assert SECRET not in f"{mine} {mine!r} {[mine]} {mine.__dict__ and ''}"
@@ -84,9 +81,6 @@ def test_invalid_credentials_are_refused_and_not_repeated(wrong: dict[str, objec
 
 def test_a_password_beyond_ascii_travels_as_utf_8() -> None:
     assert Credentials("me", "pässword").authorization == "Basic bWU6cMOkc3N3b3Jk"
-
-
-# Where they come from
 
 
 def test_the_first_source_that_gives_anything_is_taken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -163,9 +157,6 @@ def test_a_file_without_a_secret_is_an_error(tmp_path: Path, content: bytes, tex
         credentials.read_secret(tmp_path / "missing", "--token-file")
 
 
-# Tasks
-
-
 def test_a_task_presents_its_token_to_its_own_cluster_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TENSORFLOW_IGNITE_CAFILE", "/ca.pem")
     task(monkeypatch, tmp_path)
@@ -191,9 +182,6 @@ def test_a_task_shows_its_token_in_no_context(monkeypatch: pytest.MonkeyPatch, t
     assert (here.in_job, here.job_id) == (True, "7f3a")
     assert TASK_TOKEN not in f"{here!r} {vars(here)}"
     assert TASK_TOKEN.encode() not in pickle.dumps(here)
-
-
-# Profiles
 
 
 def test_a_profile_gives_an_address_and_credentials_and_the_default_one_those_for_its_own_cluster(

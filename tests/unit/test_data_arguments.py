@@ -89,9 +89,6 @@ def test_rows_cannot_be_chosen_by_their_keys_everywhere(wrong: dict[str, Any], t
         arguments.check_selection("c", **{**possible, **wrong})
 
 
-# What the environment says of a dataset outside a job
-
-
 @pytest.mark.parametrize(
     ("variable", "name", "found"),
     [

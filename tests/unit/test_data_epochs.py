@@ -98,9 +98,6 @@ def _no_thread_is_left() -> Iterator[None]:
             assert not thread.is_alive()
 
 
-# Shares
-
-
 @pytest.mark.parametrize(
     ("uneven", "counts", "index", "length"),
     [
@@ -189,9 +186,6 @@ def test_zeros_are_rows_of_every_type() -> None:
     assert not any(array.any() for array in numbers)
     missing = [array for array in arrays_of(batch, columns_of(schema, "mask"), real=False) if array.dtype != object]
     assert not any(array.any() for array in missing)
-
-
-# Snapshots
 
 
 def target(snapshots: Snapshots, name: str = "d", limit: int = 1 << 30) -> SnapshotTarget:
@@ -313,8 +307,6 @@ def test_the_oldest_snapshot_makes_room_and_does_not_come_back(caplog: pytest.Lo
     assert snapshots.size <= limit
     assert len(caplog.records) == 1
 
-
-# Orders
 
 MANY = [[list(range(begin, begin + 10)) for begin in range(0, 300, 10)]]
 

@@ -464,11 +464,9 @@ class DictCursor:
     description = (("id", None), ("x", None))
 
     def __init__(self) -> None:
-        """Has one page."""
         self._pages = [[{"id": 1, "x": 0.5}, {"id": 2, "x": None}], []]
 
     def fetchmany(self, size: int) -> list[dict[str, Any]]:
-        """The next page."""
         return self._pages.pop(0)
 
 
@@ -482,11 +480,9 @@ class AdbcCursor:
     description = (("id", None),)
 
     def fetchmany(self, size: int) -> list[tuple[int]]:
-        """Must not be called."""
         raise AssertionError(size)
 
     def fetch_record_batch(self) -> pa.RecordBatchReader:
-        """The result."""
         return pa.table({"id": [1, 2]}).to_reader()
 
 
@@ -636,7 +632,6 @@ class Prices:
         self._pages = [[(None if text is None else Decimal(text),) for text in page] for page in pages] + [[]]
 
     def fetchmany(self, size: int) -> list[tuple[Decimal | None]]:
-        """The next page."""
         return self._pages.pop(0)
 
 

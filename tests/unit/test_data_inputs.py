@@ -461,9 +461,6 @@ def test_an_empty_column_of_a_csv_file_is_text_unless_its_type_is_given(
     assert not caplog.text
 
 
-# Columns and options
-
-
 @pytest.mark.parametrize(
     "array",
     [

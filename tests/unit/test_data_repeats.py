@@ -19,19 +19,16 @@ class Clock:
     """Time passes only while somebody waits."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Replaces that of repeats."""
         self.now = 0.0
         monkeypatch.setattr(repeats.time, "monotonic", lambda: self.now)
         monkeypatch.setattr(repeats.time, "sleep", self.wait)
 
     def wait(self, seconds: float) -> None:
-        """Waits."""
         self.now += seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The time of repeats."""
     return Clock(monkeypatch)
 
 
@@ -39,13 +36,7 @@ class Nodes:
     """Nodes that send a row for each of their partitions, and are lost after some batches."""
 
     def __init__(self, clock: Clock, *, lost_after: int, noticed_at: float) -> None:
-        """Node a has the partitions, until the cluster notices its loss: then b has them.
-
-        Args:
-            clock: The time.
-            lost_after: Number of batches that a sends.
-            noticed_at: The time of the notice.
-        """
+        """Node a has the partitions, until the cluster notices its loss: then b has them."""
         self.opened: list[str] = []
         self._clock = clock
         self._lost_after = lost_after
@@ -58,12 +49,10 @@ class Nodes:
         return [Endpoint("b" if self._clock.now >= self._noticed_at else "a", command)]
 
     def stream(self, endpoint: Endpoint) -> _Stream:
-        """Opens a stream."""
         self.opened.append(endpoint.address)
         return _Stream(endpoint, self._lost_after if endpoint.address == "a" else None)
 
     def read(self, clock: Clock, *, keeps_back: bool) -> list[int]:
-        """All rows."""
         endpoint = Endpoint("a", data_pb2.ReadCommand(cache="c", partitions=[0, 1, 2]))
         stream = MovedPartitionStream(endpoint, "cache 'c'", self.stream, self.owners, keeps_back=keeps_back)
         stream._cancelled.wait = clock.wait  # type: ignore[assignment]

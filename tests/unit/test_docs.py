@@ -110,12 +110,6 @@ def test_every_promise_is_one_short_sentence_about_a_known_subject_in_the_commen
         assert labels == read[path], f"{path.name}: a promise stands in the docstring of the file, or above its class"
 
 
-def test_wrapped_promises_are_joined_and_end_before_a_label_a_tag_or_a_blank_line() -> None:
-    first, second = (f"Promise ({subject}): " for subject in ("rows", "files"))
-    comment = f"Rows.\n\n{first}A row\n  is one.\n{second}A file.\n@see Rows\n\n{first}B.\n\nMore."
-    assert [*promise_index.read(comment)] == [("rows", "A row is one."), ("files", "A file."), ("rows", "B.")]
-
-
 def test_documented_limits_are_those_of_the_code() -> None:
     rows = re.findall(r"(?m)^\| [^|]+ \| (\d+) \| `(\w+)\.(\w+)` \| [^|]+ \|$", (ROOT / "docs/limits.md").read_text())
     assert len(rows) >= 20

@@ -209,9 +209,6 @@ def test_one_address_that_answers_is_enough_if_there_are_nodes(node, closed) -> 
     assert examine(node.address)["nodes"].outcome == "failed"
 
 
-# No node answers
-
-
 def test_without_a_node_and_a_thin_port_the_activation_is_unknown(closed) -> None:
     found = examine(address(closed), thin=closed)
     assert list(found) == ["address", "activation"]
@@ -259,9 +256,6 @@ def test_a_foreign_program_at_the_thin_port_is_not_taken_for_ignite(closed, answ
         found = examine(address(closed), thin=foreign.getsockname(), timeout=2.0)
         server.join(10)
     assert "it does not answer as Ignite does" in found["activation"].text
-
-
-# The command
 
 
 def test_the_command_prints_steps_remedies_and_a_summary_or_json(node, capsys) -> None:

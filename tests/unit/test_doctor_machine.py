@@ -30,9 +30,6 @@ def check(finding: Finding, outcome: str, text: str, remedy: str = "") -> None:
     assert bool(finding.remedy) == (outcome != "ok")
 
 
-# Java
-
-
 def java_home(folder: Path, release: str | None) -> Path:
     library = folder / "lib" / "server" / "libjvm.so"
     library.parent.mkdir(parents=True)
@@ -61,9 +58,6 @@ def test_the_version_of_java_is_checked(tmp_path, monkeypatch, release, outcome,
     check(java.examine_java(), outcome, text, remedy)
 
 
-# Jars
-
-
 def jars(folder: Path, contract: str = CONTRACT, *, names: tuple[str, ...] = ("tensorflow-ignite-0.1.0.jar",)) -> Path:
     folder.mkdir()
     for name in names:
@@ -86,9 +80,6 @@ def test_jars_of_the_same_contract_pass_and_missing_and_foreign_ones_are_differe
     broken = jars(tmp_path / "broken")
     (broken / "tensorflow-ignite-0.1.0.jar").write_bytes(b"PK")
     check(java.examine_jars(broken), "failed", "cannot be read")
-
-
-# The interpreter
 
 
 @pytest.fixture
@@ -169,9 +160,6 @@ def test_deep_imports_tensorflow(python) -> None:
     check(crashed["python"], "failed", "built for another processor", "--force-reinstall")
 
 
-# Ports
-
-
 @pytest.fixture
 def taken():
     """A port of loopback with a listener."""
@@ -214,9 +202,6 @@ def test_discovery_addresses_of_other_machines_are_tried(monkeypatch, taken) -> 
     check(found, "warning", "nothing answers at 127.0.0.1:1..2", "firewalls")
 
 
-# Resources
-
-
 def test_scarce_resources_are_reported_with_the_required_amount(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(resources, "_CGROUP", tmp_path)
     for name in ("_ENOUGH_SHARED_MEMORY", "_ENOUGH_MEMORY", "_ENOUGH_FILES"):
@@ -237,8 +222,6 @@ def test_scarce_resources_are_reported_with_the_required_amount(monkeypatch, tmp
         monkeypatch.setattr(resources, name, 0)
     assert [finding.outcome for finding in resources.examine()] == ["ok"] * 3
 
-
-# The configuration
 
 OUR_REGION = 'name="name" value="tensorflow-ignite"'
 
@@ -296,9 +279,6 @@ def test_filters_disks_and_ports_of_a_configuration_are_read(tmp_path) -> None:
     path.write_text(text.replace("org.apache.ignite.util.AttributeNodeFilter", "com.example.Mine"))
     (finding,) = configuration.examine(configuration.read(str(path)))
     check(finding, "failed", "node filter is a com.example.Mine", "org.apache.ignite.util.AttributeNodeFilter")
-
-
-# All steps
 
 
 def test_the_machine_is_examined_without_a_cluster(monkeypatch) -> None:

@@ -32,7 +32,6 @@ needs_helm = pytest.mark.skipif(shutil.which("helm") is None, reason="helm is no
 
 
 def manifests() -> list[dict[str, Any]]:
-    """The plain manifests."""
     return list(yaml.safe_load_all(render.MANIFESTS.read_text()))
 
 

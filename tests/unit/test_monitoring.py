@@ -36,13 +36,11 @@ def documented() -> dict[str, set[str]]:
 
 
 def rules() -> list[dict[str, Any]]:
-    """The alert rules."""
     (group,) = yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
     return list(group["rules"])
 
 
 def panels() -> list[dict[str, Any]]:
-    """All panels of the dashboard."""
     return list(json.loads((FOLDER / "dashboard.json").read_text())["panels"])
 
 

@@ -82,14 +82,6 @@ class TestPipe(AbstractPipeTests, _Fixtures):
     """Whole files at once."""
 
 
-def test_the_url_is_known_to_fsspec_once_the_package_is_installed(node: FileServer) -> None:
-    with fsspec.open(f"ignite://{node.address}/a/b.txt", "wt") as file:
-        file.write("grüße\n")
-    with fsspec.open(f"ignite://{node.address}/a/b.txt", "rt") as file:
-        assert file.read() == "grüße\n"
-    assert fsspec.get_filesystem_class("ignite") is IgniteFileSystem
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_kept_as_it_is(fs: IgniteFileSystem, name: str) -> None:
     path = f"/names {name}/{name}"

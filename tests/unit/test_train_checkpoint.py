@@ -46,9 +46,6 @@ class Clock:
         return self.now
 
 
-# When
-
-
 @pytest.mark.parametrize(
     ("begin", "steps", "saved"),
     [(0, range(1, 35), [10, 20, 30]), (0, range(7, 50, 7), [14, 21, 35, 42]), (20, range(21, 45), [30, 40])],
@@ -154,9 +151,6 @@ def test_an_interval_of_no_steps_or_no_time_is_refused(name: str, wrong: float) 
         CheckpointSchedule(**{name: wrong})  # type: ignore[arg-type]
 
 
-# Who
-
-
 class Files(dict[str, str]):
     """A file system."""
 
@@ -239,11 +233,7 @@ def test_a_foreign_file_of_the_markers_name_is_not_overwritten(text: str) -> Non
     assert files["/ckpt/attempt"] == text
 
 
-# Which
-
-
 def saved(*numbers: int, shards: int = 1, pointer_to: int | None = None) -> Files:
-    """A directory with whole checkpoints."""
     files = Files()
     for number in numbers:
         files[f"/ckpt/ckpt-{number}.index"] = "index"
@@ -358,9 +348,6 @@ def test_a_later_checkpoint_of_another_program_is_named_when_it_is_not_restored(
     assert "is restored" not in caplog.text
 
 
-# Names
-
-
 def test_the_first_process_counts_from_one_and_each_later_one_has_later_numbers_of_its_own() -> None:
     files = Files()
     last = [
@@ -454,11 +441,7 @@ class SteppedFiles:
 
 
 class OldAttempt(threading.Thread):
-    """An attempt that stands still before one operation, of its start or of its saves; then it saves until it may not.
-
-    Attributes:
-        stood_still: Whether it has this number of operations.
-    """
+    """An attempt that stands still before one operation of its start or its saves; then it saves until it may not."""
 
     def __init__(self, files: Files, stop_before: int, *, in_start: bool) -> None:
         super().__init__()
@@ -516,9 +499,6 @@ def test_wherever_an_earlier_process_stands_still_nothing_of_a_later_one_is_lost
         assert next(saver(files, 4, keep=2).found.whole()) == new.last_number + saves + 1
     # Each kind of operation was reached: the marker, the list of files, the data, the index, the pointer, a removal.
     assert stop_before > 20
-
-
-# Directories
 
 
 def test_the_directory_is_the_jobs_unless_the_script_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

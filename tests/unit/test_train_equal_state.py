@@ -15,13 +15,11 @@ class Meeting:
     """Exchanges the numbers of workers that are threads."""
 
     def __init__(self, workers: int) -> None:
-        """Nobody has come."""
         self._barrier = threading.Barrier(workers, timeout=30)
         self._numbers = [0] * workers
         self.rounds = 0
 
     def exchange(self, worker: int, value: int) -> Sequence[int]:
-        """The numbers of all."""
         assert 0 <= value < 2**63
         self._numbers[worker] = value
         self._barrier.wait()

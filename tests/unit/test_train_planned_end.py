@@ -129,8 +129,6 @@ def test_steps_that_are_executed_together_end_at_their_last_one() -> None:
     assert first.finish(30) is Decision.SAVE
 
 
-# The process: files and signals
-
 LOOP = """
 import os, signal, sys, time
 {before}

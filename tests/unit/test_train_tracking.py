@@ -25,12 +25,7 @@ from tensorflow_ignite.train.tracking.run import RunSource
 
 
 class Run:
-    """A run in memory.
-
-    Attributes:
-        points: What was recorded.
-        ends: How it has ended.
-    """
+    """A run in memory."""
 
     native = "the run"
 
@@ -281,11 +276,7 @@ def test_a_status_of_mlflow_is_known_for_every_end() -> None:
 
 
 class Library:
-    """MLflow or W&B, as far as a run uses it.
-
-    Attributes:
-        begun: The arguments of each run.
-    """
+    """MLflow or W&B, as far as a run uses it."""
 
     def __init__(self, address: str = "http://server", found: str | None = None) -> None:
         self.begun: list[dict[str, Any]] = []

@@ -90,7 +90,6 @@ def test_the_position_is_not_known_where_the_same_rows_give_other_elements(
 
 
 def unbatched(*, follow: bool = False) -> Any:
-    """Rows, as `tfi.dataset(...)` makes them."""
     request = Request("c", (), False, "all", None, 0, identified=True, follow=follow)
     return RowDataset(lambda _: tf.data.Dataset.range(100).batch(20), tf.data.UNKNOWN_CARDINALITY, request)
 

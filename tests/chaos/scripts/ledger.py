@@ -33,7 +33,6 @@ class Ledger:
     """The ledger of this process."""
 
     def __init__(self, folder: str) -> None:
-        """Begins to tick."""
         self.folder = Path(folder)
         context = tfi.train.context()
         self._attempt = context.attempt

@@ -38,7 +38,6 @@ def once() -> tf.data.Dataset:
 
 @tf.function
 def step(iterator: tf.data.Iterator) -> tf.Tensor:
-    """One batch of one worker."""
     return tf.size(next(iterator)["x"])
 
 

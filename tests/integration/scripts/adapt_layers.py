@@ -88,7 +88,7 @@ if case == "many":
         found["infinite"] = str(error)
 found["read"] = input_totals.totals().rows
 callbacks = [tfi.train.CheckpointCallback()]
-if here.kind not in ("parameter-server", "custom") and not here.is_evaluator:
+if here.kind != "parameter-server" and not here.is_evaluator:
     model.fit(
         rows.map(lambda features, y, weight: (features["x"][:, None], y, weight)),
         epochs=1,

@@ -49,7 +49,6 @@ class PlannedEnd:
         return step == self.step
 
     def wait(self) -> None:
-        """Waits for the end."""
         raise End
 
     def end(self) -> None:
@@ -62,14 +61,7 @@ class Training:
     def __init__(
         self, way: dict[str, Any], note: Callable[[int, int, list[int]], None], end: int | None, *, saves: bool = True
     ) -> None:
-        """Makes nothing yet.
-
-        Args:
-            way: What is read, and how it trains.
-            note: Called with each step, its epoch and its keys.
-            end: The step after which it ends; None: none.
-            saves: Whether it saves after each step; else after each epoch.
-        """
+        """Makes nothing yet."""
         self.way, self.note, self.end, self.saves = way, note, end, saves
         self.logs: dict[int, dict[str, float]] = {}
         self.step = self.epoch = 0
@@ -92,11 +84,7 @@ class Training:
                 os._exit(1)
 
     def run(self, directory: str | None) -> None:
-        """Trains to the end; `End` comes after the step at which it ends.
-
-        Args:
-            directory: Of the checkpoints; None: that of the job.
-        """
+        """Trains to the end; `End` comes after the step at which it ends."""
         if self.way.get("loop") == "batches":
             self._batches(Path(f"{folder}/{Path(str(directory)).name}.json"))
         elif self.way.get("loop"):

@@ -40,17 +40,14 @@ class WithMaximum(keras.layers.Normalization):  # type: ignore[misc]
     maximum = 0.0
 
     def adapt(self, data: Any) -> None:
-        """Reads the rows twice."""
         for batch in data:
             self.maximum = max(self.maximum, float(np.max(batch)))
         super().adapt(data)
 
     def state_dict(self) -> Any:
-        """What it has learned itself."""
         return {"maximum": self.maximum}
 
     def load_state_dict(self, state: Any) -> None:
-        """Has learned it."""
         self.maximum = state["maximum"]
 
 
@@ -67,7 +64,6 @@ def model_of(*layers: Any) -> Any:
 
 
 def fit(model: Any, x: Any = X) -> None:
-    """One step."""
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
     model.fit(tf.data.Dataset.from_tensor_slices((x, X)).batch(8).with_options(options), verbose=0)

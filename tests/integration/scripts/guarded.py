@@ -29,13 +29,11 @@ def refused(call) -> str:
 
 
 def write(path: str) -> None:
-    """Makes a file."""
     with files.open_writer(path, parents=True) as writer:
         writer.write(b"kept")
 
 
 def count(cache: str) -> int:
-    """Rows of a cache."""
     return tfi.read_table(cache, options=tfi.ReadOptions(address=context.node_address)).num_rows
 
 

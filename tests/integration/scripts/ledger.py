@@ -21,7 +21,6 @@ checkpoint = tfi.train.checkpoint(every_steps=10**9, weight=weight)
 
 @tf.function
 def train() -> None:
-    """One step on every worker."""
     weight.assign_add(strategy.reduce("MEAN", strategy.run(lambda: tf.constant(1.0)), axis=None))
 
 

@@ -15,7 +15,6 @@ left = int(os.environ["ROWS"])
 
 
 def predict(batch):
-    """Twice the id."""
     global left
     left -= len(batch["id"])
     deadline = time.monotonic() + LIMIT_SECONDS

@@ -46,7 +46,6 @@ def main(root: str, server: str) -> None:
 
 
 def read_on(path: str, enough: threading.Event) -> None:
-    """Reads again and again."""
     while not enough.is_set():
         try:
             with gfile.GFile(path) as file:

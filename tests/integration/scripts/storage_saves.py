@@ -28,7 +28,6 @@ def main(directory: str) -> None:
 
 
 def stand_still(source: str, target: str) -> None:
-    """Never returns."""
     print("in the middle of a save", flush=True)
     threading.Event().wait()
 

@@ -74,7 +74,6 @@ def linear(activation: str | None = None, loss: str = "mse", rate: float = 0.2, 
 
 
 def weights(model: Any) -> list[float]:
-    """Slope and intercept."""
     return [float(np.ravel(weight.numpy())[0]) for weight in model.trainable_variables]
 
 

@@ -29,7 +29,6 @@ def count(row: dict[str, tf.Tensor]) -> tf.Tensor:
 
 @tf.function
 def step(row: dict[str, tf.Tensor]) -> tf.Tensor:
-    """One step on every worker."""
     return strategy.run(count, args=(row,))
 
 

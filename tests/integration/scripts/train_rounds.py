@@ -20,7 +20,6 @@ folder, here = Path(sys.argv[1]), tfi.train.context()
 
 
 def built() -> keras.Model:
-    """A line."""
     model = keras.Sequential([keras.Input([1]), keras.layers.Dense(1, bias_initializer="random_normal")])
     model.compile(keras.optimizers.SGD(0.2), "mse")
     return model
@@ -43,7 +42,6 @@ with strategy.scope():
 
 
 def train(round: tfi.train.Round) -> None:
-    """One round."""
     ids: list[int] = []
     for batch in round.training(columns=["id"]).batch(64):
         ids += [int(number) for number, weight in zip(batch["id"], batch["_weight"], strict=True) if weight]

@@ -21,7 +21,6 @@ EPOCHS, BATCH = 2, 48
 
 
 def rows(uneven: str) -> tf.data.Dataset:
-    """Batches of ids and weights."""
     return tfi.dataset(here.cache, columns=["id"], uneven=uneven).batch(BATCH).map(_with_weight)
 
 

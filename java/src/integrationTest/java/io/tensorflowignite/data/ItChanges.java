@@ -9,7 +9,6 @@ import static org.junit.Assert.fail;
 
 import io.tensorflowignite.Await;
 import io.tensorflowignite.Full;
-import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.PartitionPosition;
 import io.tensorflowignite.v1.ReadCommand;
 import io.tensorflowignite.v1.ReadResult;
@@ -245,29 +244,6 @@ public class ItChanges extends DataTest {
       cache.put(key(key), row(key, 9));
     }
     assertNotEquals(0, (int) found.get(WAIT_MILLIS - 5_000, TimeUnit.MILLISECONDS));
-  }
-
-  @Test
-  public void removedRowsComeWithTheirKeysIfTheyAreRequested() throws Exception {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("deleted"), PARTITIONS, 1);
-    for (long key = 0; key < 100; key++) {
-      cache.put(key, row((int) key, 0));
-    }
-    settle("deleted");
-    ReadCommand.Builder command =
-        command("deleted").setKey(true).setNulls(Nulls.NULLS_DEFAULT).setDeletions(true);
-    assertEquals(100, readAll(command));
-    assertTrue(rows.stream().allMatch(row -> row.get(2).equals(false)));
-    cache.remove(3L);
-    cache.put(4L, row(4, 1));
-    assertEquals(2, readAll(command));
-    assertTrue(rows.toString(), rows.contains(List.of(3L, 0L, true)));
-    assertTrue(rows.toString(), rows.contains(List.of(4L, 40_001L, false)));
-    cache.put(3L, row(3, 2));
-    cache.remove(4L);
-    cache.put(4L, row(4, 2));
-    assertEquals(2, readAll(command.setNulls(Nulls.NULLS_KEEP)));
-    assertTrue(rows.stream().allMatch(row -> row.get(2).equals(false)));
   }
 
   @Test

@@ -329,21 +329,6 @@ public class ItLoading extends DataTest {
   }
 
   @Test
-  public void aLoadThatItsClientBreaksOffLeavesNoCache() throws Exception {
-    try (VectorSchemaRoot root =
-        VectorSchemaRoot.create(new Schema(fields()), cluster.allocator())) {
-      SyncPutListener listener = new SyncPutListener();
-      ClientStreamListener stream =
-          cluster.client(0).startPut(descriptor(into("broken").build()), root, listener);
-      fill(root, 0, 10);
-      stream.putNext();
-      Await.until("the cache is created", () -> ignite.cacheNames().contains("broken"));
-      stream.error(new IllegalStateException("the client gives up"));
-      Await.until("the cache is removed", () -> !ignite.cacheNames().contains("broken"));
-    }
-  }
-
-  @Test
   @Category(Full.class)
   public void loadsThatFailWhileRowsAreWrittenLeaveTheNodesThreadsAlone() throws Exception {
     load(into("first"), 1, 10);

@@ -1,20 +1,17 @@
 package io.tensorflowignite.data;
 
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertTrue;
 
 import com.google.protobuf.ByteString;
 import io.tensorflowignite.v1.Nulls;
 import io.tensorflowignite.v1.ReadCommand;
 import java.math.BigDecimal;
-import java.sql.Time;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TimeZone;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.apache.arrow.vector.types.pojo.ArrowType;
@@ -57,23 +54,6 @@ public class ItTypes extends DataTest {
     final Map<String, Integer> scores = new LinkedHashMap<>(Map.of("a", 1));
     final Object[] numbers = {1L, Long.MAX_VALUE};
     final BigDecimal price = new BigDecimal("-1E+3");
-  }
-
-  @Test
-  public void timesAndDatesAreThoseOfTheNodesClock() throws Exception {
-    IgniteCache<Object, Object> cache = create(new CacheConfiguration<>("times"), 4, 0);
-    TimeZone before = TimeZone.getDefault();
-    try {
-      TimeZone.setDefault(TimeZone.getTimeZone("Asia/Kolkata"));
-      java.sql.Date day = java.sql.Date.valueOf("2024-02-29");
-      cache.put(1, object("Times", "t", Time.valueOf("23:59:59"), "d", day));
-      List<Object> row =
-          cluster.readAll(command("times").addColumns("t").addColumns("d").build()).get(0);
-      assertTrue(row.get(0).toString(), row.get(0).toString().endsWith("T23:59:59"));
-      assertEquals((int) java.time.LocalDate.of(2024, 2, 29).toEpochDay(), row.get(1));
-    } finally {
-      TimeZone.setDefault(before);
-    }
   }
 
   @Test

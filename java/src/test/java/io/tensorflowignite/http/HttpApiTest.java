@@ -70,7 +70,6 @@ import org.junit.experimental.categories.Category;
 /** The HTTP port over real sockets, before services whose only model returns its input. */
 public class HttpApiTest {
   private static final int BODY_BYTES = 100_000;
-  private static final int SLOW_CLIENTS = 500;
 
   /** As JSON, a quarter of what all bodies may have, and more than is sent at once. */
   private static final int LARGE_FLOATS = 60_000;
@@ -399,16 +398,6 @@ public class HttpApiTest {
     byte[] unpacked = new GZIPInputStream(answer.body()).readAllBytes();
     assertEquals(plain, new String(unpacked, StandardCharsets.UTF_8));
     await(() -> bodies.used() == 0);
-  }
-
-  @Test
-  public void clientsThatSendSlowlyHoldNoThread() throws Exception {
-    List<Socket> slow = new ArrayList<>();
-    for (int number = 0; number < SLOW_CLIENTS; number++) {
-      slow.add(open(head(PREDICT) + "Content-Length: 1000\r\n\r\n{"));
-    }
-    assertEquals("{\"predictions\":[1.0]}", post(PREDICT, ONE).body());
-    close(slow);
   }
 
   @Test
