@@ -103,7 +103,7 @@ gpu: $(INSTALLED) $(NODES) ## Check what needs a GPU: tasks and jobs compute on 
 # The same SEED has the same schedule.
 chaos: $(INSTALLED) $(NODES) ## Kill, freeze, cut and fill nodes of real trainings by a schedule; SEED=n FAULTS=n.
 	SEED=$(or $(SEED),1) FAULTS=$(or $(FAULTS),30) $(BIN)/pytest tests/chaos/test_chaos.py
-	$(BIN)/pytest tests/integration/test_kinds_lost_node_tensorflow.py
+	KINDS=all $(BIN)/pytest tests/integration/test_kinds_lost_node_tensorflow.py
 
 soak: $(INSTALLED) $(NODES) ## Read hundreds of epochs, and simulate 20,000 small clusters (SEEDS=n) and 10,000 jobs.
 	$(BIN)/pytest -s tests/soak
