@@ -7,11 +7,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from tensorflow_ignite.errors import ConnectionFailedError, ModelNotServedError, RequestTimeoutError
 from tensorflow_ignite.models import tensors
-from tensorflow_ignite.models.signature import Array
+from tensorflow_ignite.models.signature import Array, as_array
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.v1 import predict_pb2, predict_pb2_grpc
 
@@ -52,7 +50,7 @@ class Predictions:
         request = predict_pb2.PredictRequest(
             model=model,
             signature=signature,
-            inputs=[tensors.to_tensor(name, np.asarray(array)) for name, array in inputs.items()],
+            inputs=[tensors.to_tensor(name, as_array(name, array)) for name, array in inputs.items()],
         )
         deadline, pause = time.monotonic() + timeout, _FIRST_PAUSE_SECONDS
         connection = self._connected()
