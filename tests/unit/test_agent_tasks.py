@@ -64,6 +64,20 @@ def test_end_is_reported_after_the_last_output_which_is_complete(agent: Agent) -
     assert expected.endswith("\n" + tail)
 
 
+def test_the_output_names_the_files_that_are_removed_with_the_working_directory(agent: Agent) -> None:
+    source = (
+        "import helper, os\nos.makedirs('logs/.hidden')\n"
+        "for name in ('best.keras', 'logs/a', 'logs/.hidden/b', '.c'):\n    open(name, 'w').close()\n"
+        "open(os.environ['TMPDIR'] + '/d', 'w').close()\nprint('100 %', end='')"
+    )
+    task = agent.start({"main.py": source, "helper.py": "", "data/rows.csv": ""}, script="main.py")
+    assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
+    first, rest = agent.output.split("\n", 1)
+    assert first == "100 %"
+    assert rest.startswith("tensorflow_ignite: 2 files of this task will be removed with its working directory: ")
+    assert "directory: best.keras, logs/a. No file" in rest
+
+
 def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) -> None:
     agent.start("import sys, time\nprint('first')\nprint('10 %', end='')\ntime.sleep(600)")
     agent.printed("first\n10 %")
