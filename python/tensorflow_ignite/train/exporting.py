@@ -13,6 +13,7 @@ from tensorflow_ignite import task
 from tensorflow_ignite.errors import InvalidRequestError, ModelUnusableError
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.context import context
+from tensorflow_ignite.train.strategy_check import warn_of_own
 from tensorflow_ignite.train.tracking.tracker import note_model
 
 if TYPE_CHECKING:
@@ -59,6 +60,10 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
         if hasattr(model, "save"):
             take_part(model)
         return None
+    if here.in_job and hasattr(model, "variables"):
+        import tensorflow as tf
+
+        warn_of_own(model, name, tf.distribute.DistributedValues)
     models = Models(Files.at(None))
     # A client outside the cluster has tasks, but its own end is none of a job.
     is_task = task.CONTEXT_VARIABLE in os.environ
