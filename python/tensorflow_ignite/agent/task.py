@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorflow_ignite.agent import environment, failure, keeper, left_files, limits, names, packages
+from tensorflow_ignite.agent import environment, failure, keeper, left_files, limits, names, own_models, packages
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.environment import BadScriptError
 from tensorflow_ignite.agent.gpus import Gpus
@@ -211,6 +211,9 @@ class Task:
         # Hard links: Python would search modules in the directory of a symbolic link's target.
         shutil.copytree(code, self._working, copy_function=os.link)
         self._working.chmod(0o700)
+        if text := own_models.warning(self.request.context, code):
+            os.write(self.output.fd, text.encode())
+            self.output.advance()
         # The file contains the task's token.
         fd = os.open(self._context, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as opened:
