@@ -85,3 +85,22 @@ def test_without_recorded_requests_of_predict_a_model_is_called_with_zeros(files
     model._functions = {"serving_default": lambda arrays: called.append(arrays["x"].tolist()) or {}}
     assert [warming.warm(model, directory) for directory in (tmp_path, files)] == [1, 1]
     assert called == [[0], [0]]
+
+
+@pytest.mark.parametrize("library", ["keras", "tf_keras"])
+def test_a_model_without_an_input_takes_any_number_of_rows_and_one_with_states_its_own(
+    library: str, tmp_path: Path
+) -> None:
+    package = pytest.importorskip(library)
+    plain = package.Sequential([package.layers.Dense(2)])
+    plain(np.zeros([32, 3], np.float32))
+    states = package.Sequential([package.layers.Input(batch_shape=(2, 5, 3)), package.layers.LSTM(1, stateful=True)])
+    for model, rows in ((plain, None), (states, 2)):
+        model.save(tmp_path / "model.keras")
+        (signature,) = loading.read_signatures(tmp_path / "model.keras", "keras").values()
+        assert [spec.shape[0] for spec in (*signature.inputs, *signature.outputs) if spec.shape] == [rows, rows]
+    plain.save(tmp_path / "model.keras")
+    loaded = loading.load(tmp_path, "keras", "m")
+    (spec,) = loaded.signatures["serving_default"].inputs
+    (found,) = loaded.predict({spec.name: np.ones([5, 3])}).values()
+    assert found.shape == (5, 2)

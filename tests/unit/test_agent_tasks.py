@@ -64,6 +64,40 @@ def test_end_is_reported_after_the_last_output_which_is_complete(agent: Agent) -
     assert expected.endswith("\n" + tail)
 
 
+def test_the_output_names_the_files_that_are_removed_with_the_working_directory(agent: Agent) -> None:
+    source = (
+        "import helper, os\nos.makedirs('logs/.hidden')\n"
+        "for name in ('best.keras', 'logs/a', 'logs/.hidden/b', '.c'):\n    open(name, 'w').close()\n"
+        "open(os.environ['TMPDIR'] + '/d', 'w').close()\nprint('100 %', end='')"
+    )
+    task = agent.start({"main.py": source, "helper.py": "", "data/rows.csv": ""}, script="main.py")
+    assert agent.ended(task).state == job_pb2.TASK_STATE_SUCCEEDED
+    first, rest = agent.output.split("\n", 1)
+    assert first == "100 %"
+    assert rest.startswith("tensorflow_ignite: 2 files of this task will be removed with its working directory: ")
+    assert "directory: best.keras, logs/a. No file" in rest
+
+
+@pytest.mark.parametrize(
+    ("source", "workers", "kind", "says"),
+    [
+        ("import tensorflow as tf\nmodel.fit(x)", 2, "JOB_KIND_MULTI_WORKER_MIRRORED", True),
+        ("import tensorflow as tf\nmodel.fit(x)", 1, "JOB_KIND_MULTI_WORKER_MIRRORED", False),
+        ("import tensorflow as tf\nmodel.fit(x)", 2, "JOB_KIND_CUSTOM", False),
+        ("import tensorflow_ignite as tfi\nmodel.fit(x)", 2, "JOB_KIND_MULTI_WORKER_MIRRORED", False),
+        ("s = tf.distribute.MultiWorkerMirroredStrategy()\nmodel.fit(x)", 2, "JOB_KIND_MULTI_WORKER_MIRRORED", False),
+        ("print('fit')", 2, "JOB_KIND_MULTI_WORKER_MIRRORED", False),
+    ],
+)
+def test_the_output_of_a_script_that_knows_no_other_worker_says_so(
+    agent: Agent, source: str, workers: int, kind: str, says: bool
+) -> None:
+    context = {"kind": kind, "workers": [{"index": index} for index in range(workers)]}
+    # Each script ends at its first line.
+    agent.ended(agent.start(f"raise SystemExit\n{source}", context=context))
+    assert agent.output.startswith("tensorflow_ignite: warning: the script does not import") == says
+
+
 def test_output_comes_while_the_task_runs_also_without_a_line_end(agent: Agent) -> None:
     agent.start("import sys, time\nprint('first')\nprint('10 %', end='')\ntime.sleep(600)")
     agent.printed("first\n10 %")

@@ -293,6 +293,13 @@ def test_inputs_are_converted_within_their_kind_and_otherwise_refused() -> None:
     with pytest.raises(InvalidRequestError, match="integers that are too large for int32"):
         TensorSpec("n", "int32", (None,)).converted(np.array([1, 5_000_000_000]), "model m:1")
     assert TensorSpec("n", "int32", (None,)).converted(np.array([1, -5]), "model m:1").dtype == np.int32
+    pixels = TensorSpec("n", "uint8", (None,))
+    assert pixels.converted([0, 255], "model m:1").dtype == np.uint8
+    for wrong in ([-1], [256]):
+        with pytest.raises(InvalidRequestError, match="too large for uint8, or negative"):
+            pixels.converted(wrong, "model m:1")
+    with pytest.raises(InvalidRequestError, match=r"'n' are no array .* one length in all rows"):
+        pixels.converted([[1, 2], [3]], "model m:1")
 
 
 def test_arrays_of_another_byte_order_keep_their_values() -> None:

@@ -66,6 +66,7 @@ def test_a_request_survives_the_arguments_of_a_script() -> None:
         # A list of any length may have the length that the input needs.
         ([("vector", "float64", (None, 5))], ["words"], ["words"]),
         ([("anything", "float32", None)], ["pixels"], ["pixels"]),
+        ([("digit", "uint8", (None,))], ["label"], ["label"]),
         ([("any_length", "float32", (None, None))], ["pixels"], ["pixels"]),
     ],
 )

@@ -12,7 +12,12 @@ from typing import Any
 import grpc
 import pytest
 
-from tensorflow_ignite.errors import ModelNotFoundError, ModelNotServedError, RequestTimeoutError
+from tensorflow_ignite.errors import (
+    InvalidRequestError,
+    ModelNotFoundError,
+    ModelNotServedError,
+    RequestTimeoutError,
+)
 from tensorflow_ignite.models.deployments import BatchRule, Deployments
 from tensorflow_ignite.models.predictions import Predictions
 from tensorflow_ignite.v1 import job_pb2, job_pb2_grpc, predict_pb2, predict_pb2_grpc
@@ -63,6 +68,14 @@ def _served(node: _Node) -> Iterator[str]:
     finally:
         node.ends.set()
         server.stop(None).wait(10)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text"), [([[1.0, 2.0]], "m are list. They are arrays by"), ({"x": [[1], [1, 2]]}, "'x' are no array")]
+)
+def test_inputs_without_names_or_of_different_lengths_are_refused_before_a_call(inputs: Any, text: str) -> None:
+    with pytest.raises(InvalidRequestError, match=text):
+        Predictions(("127.0.0.1:1",)).predict("m", inputs, "", 1.0)
 
 
 @pytest.fixture

@@ -64,3 +64,42 @@ def test_a_loop_that_reports_steps_without_a_strategy_is_warned_once(
     assert said.count("warning") == bool(says)
     strategy_check.warn_without()
     assert capsys.readouterr().err == ""
+
+
+class Variable:
+    """As of TensorFlow, or of Keras 3, which has one of TensorFlow."""
+
+    def __init__(self, value: object = None) -> None:
+        if value is not None:
+            self._value = value
+
+
+class Distributed:
+    """A variable of a strategy."""
+
+
+class Model:
+    """A model with variables."""
+
+    def __init__(self, *variables: object) -> None:
+        self.variables = variables
+
+
+@pytest.mark.parametrize(
+    ("here", "model", "is_own"),
+    [
+        (of_job("multi-worker-mirrored", num_workers=2), Model(Variable(), Variable(object())), True),
+        (of_job("multi-worker-mirrored", num_workers=2), Model(Variable(), Distributed()), False),
+        (of_job("multi-worker-mirrored", num_workers=2), Model(Variable(Distributed())), False),
+        (of_job("multi-worker-mirrored", num_workers=2), Model(), False),
+        (of_job("multi-worker-mirrored"), Model(Variable()), False),
+        (of_job("custom", num_workers=2), Model(Variable()), False),
+        (of_job("parameter-server", "client", 2), Model(Variable()), False),
+    ],
+)
+def test_the_export_of_a_model_that_one_worker_has_trained_alone_is_warned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Task, model: Model, is_own: bool
+) -> None:
+    monkeypatch.setattr(task, "current", lambda: here)
+    strategy_check.warn_of_own(model, "digits", Distributed)
+    assert ("digits was made outside strategy.scope()" in capsys.readouterr().err) == is_own

@@ -1,6 +1,7 @@
 """One task: its code, its process, its output and progress, and its end with all processes that it started."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -10,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tensorflow_ignite.agent import environment, failure, keeper, limits, names, packages
+from tensorflow_ignite.agent import environment, failure, keeper, left_files, limits, names, own_models, packages
 from tensorflow_ignite.agent.command import CommandFile
 from tensorflow_ignite.agent.environment import BadScriptError
 from tensorflow_ignite.agent.gpus import Gpus
@@ -210,6 +211,9 @@ class Task:
         # Hard links: Python would search modules in the directory of a symbolic link's target.
         shutil.copytree(code, self._working, copy_function=os.link)
         self._working.chmod(0o700)
+        if text := own_models.warning(self.request.context, code):
+            os.write(self.output.fd, text.encode())
+            self.output.advance()
         # The file contains the task's token.
         fd = os.open(self._context, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with open(fd, "w", encoding="utf-8") as opened:
@@ -353,9 +357,18 @@ class Task:
         if self._killer is not None:
             await self._killer
         exit_code = await self._end_tree(running)
+        if exit_code == 0 and self._ending is None:
+            await asyncio.to_thread(self._name_left_files)
         self.output.complete()
         self._update_progress()
         return exit_code
+
+    def _name_left_files(self) -> None:
+        """Prints what is lost with the working directory; nothing if the disk is full, or files are unreadable."""
+        with contextlib.suppress(OSError):
+            if text := left_files.describe(self._working):
+                tail = self.output.tail(1)
+                os.write(self.output.fd, ("\n" * (tail not in ("", "\n")) + text).encode("utf-8", "replace"))
 
     async def _pause(self, running: Keeper, seconds: float, interval: float) -> None:
         """Waits for the next pass; while the script prints fast, not for long.

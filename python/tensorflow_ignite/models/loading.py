@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -174,8 +174,13 @@ def keras_signatures(model: Any, subject: str) -> dict[str, Signature]:
         )
     input_names = getattr(model, "input_names", None) or [tensor.name for tensor in inputs]
     output_names = _output_names(model, len(outputs))
-    signature = Signature(tuple(map(_keras_spec, input_names, inputs)), tuple(map(_keras_spec, output_names, outputs)))
-    return {DEFAULT_SIGNATURE: signature}
+    # A model without an Input keeps the rows of its first batch as the size of its first axis; states need these rows.
+    any_rows = not any(getattr(layer, "stateful", False) for layer in model.layers)
+
+    def specs(names: Iterable[str], tensors: Iterable[Any]) -> tuple[TensorSpec, ...]:
+        return tuple(_keras_spec(name, tensor, any_rows) for name, tensor in zip(names, tensors, strict=True))
+
+    return {DEFAULT_SIGNATURE: Signature(specs(input_names, inputs), specs(output_names, outputs))}
 
 
 def _load_keras(path: Path, subject: str) -> Any:
@@ -231,9 +236,10 @@ def _output_names(model: Any, count: int) -> list[str]:
     return [f"output_{index}" for index in range(count)]
 
 
-def _keras_spec(name: str, tensor: Any) -> TensorSpec:
+def _keras_spec(name: str, tensor: Any, any_rows: bool) -> TensorSpec:
     dtype = tensor.dtype if isinstance(tensor.dtype, str) else tensor.dtype.name
-    return TensorSpec(str(name), dtype, tuple(tensor.shape))
+    rows, *shape = tensor.shape
+    return TensorSpec(str(name), dtype, (None if any_rows else rows, *shape))
 
 
 def _specs(infos: Mapping[str, Any]) -> tuple[TensorSpec, ...]:

@@ -7,11 +7,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from tensorflow_ignite.errors import ConnectionFailedError, ModelNotServedError, RequestTimeoutError
+from tensorflow_ignite.errors import (
+    ConnectionFailedError,
+    InvalidRequestError,
+    ModelNotServedError,
+    RequestTimeoutError,
+)
 from tensorflow_ignite.models import tensors
-from tensorflow_ignite.models.signature import Array
+from tensorflow_ignite.models.signature import Array, as_array
 from tensorflow_ignite.net.rpc import NodeConnection
 from tensorflow_ignite.v1 import predict_pb2, predict_pb2_grpc
 
@@ -46,13 +49,19 @@ class Predictions:
             timeout: Seconds, for all attempts together.
 
         Raises:
+            InvalidRequestError: The inputs have no names, or are no arrays.
             TensorFlowIgniteError: The error of a node; if no node answers.
             RequestTimeoutError: No answer came in time. The next call begins at another node.
         """
+        if not isinstance(inputs, Mapping):
+            raise InvalidRequestError(
+                f"the inputs of model {model} are {type(inputs).__name__}. They are arrays by the names of inputs: "
+                f"tensorflow-ignite model describe {model.partition(':')[0]} shows the names. Give a dict of them"
+            )
         request = predict_pb2.PredictRequest(
             model=model,
             signature=signature,
-            inputs=[tensors.to_tensor(name, np.asarray(array)) for name, array in inputs.items()],
+            inputs=[tensors.to_tensor(name, as_array(name, array)) for name, array in inputs.items()],
         )
         deadline, pause = time.monotonic() + timeout, _FIRST_PAUSE_SECONDS
         connection = self._connected()

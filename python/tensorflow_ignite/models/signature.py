@@ -58,7 +58,7 @@ class TensorSpec:
         Raises:
             InvalidRequestError: Its type cannot be converted without loss, or its shape does not fit.
         """
-        given = np.asarray(array)
+        given = as_array(self.name, array)
         if not self._takes_shape(given.shape):
             raise InvalidRequestError(
                 f"input {self.name!r} of {subject} has the shape {list(given.shape)}. The model takes {self}; the "
@@ -72,13 +72,14 @@ class TensorSpec:
             if given.dtype == numpy_type:
                 return given
             # Numbers within their kind: float64 becomes float32, and int64 float32, but no float an integer.
-            if given.dtype.kind in "biuf" and np.can_cast(given.dtype, numpy_type, "same_kind"):
+            are_integers = {given.dtype.kind, numpy_type.kind} <= {"i", "u"}
+            if are_integers or (given.dtype.kind in "biuf" and np.can_cast(given.dtype, numpy_type, "same_kind")):
                 found = convert(given, numpy_type)
-                if not {given.dtype.kind, numpy_type.kind} <= {"i", "u"} or np.array_equal(found, given):
+                if not are_integers or np.array_equal(found, given):
                     return found
                 raise InvalidRequestError(
-                    f"input {self.name!r} of {subject} has integers that are too large for {self.dtype}. The model "
-                    f"takes {self}. Give smaller numbers, or use a model with a wider type"
+                    f"input {self.name!r} of {subject} has integers that are too large for {self.dtype}, or negative. "
+                    f"The model takes {self}. Give numbers of this type, or use a model with a wider type"
                 )
         raise InvalidRequestError(
             f"input {self.name!r} of {subject} has elements of type {given.dtype}. The model takes {self}; integers "
@@ -150,6 +151,21 @@ class Signature:
                 "Give the same number of rows"
             )
         return arrays
+
+
+def as_array(name: str, values: Any) -> Array:
+    """The values of an input as an array.
+
+    Raises:
+        InvalidRequestError: They are lists of different lengths.
+    """
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidRequestError(
+            f"the values of input {name!r} are no array ({error}). Lists in an input have one length in all rows. Fill "
+            "the shorter ones, or predict rows of each length by themselves"
+        ) from error
 
 
 def shape_text(shape: tuple[int | None, ...] | None) -> str:

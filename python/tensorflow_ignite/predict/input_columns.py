@@ -144,7 +144,8 @@ def _converts(given: str, expected: str) -> bool:
     if "string" in (given, expected):
         return given == expected
     try:
-        return bool(np.can_cast(np.dtype(given), np.dtype(expected), "same_kind"))
+        kinds = {np.dtype(given).kind, np.dtype(expected).kind}
+        return kinds <= {"i", "u"} or bool(np.can_cast(np.dtype(given), np.dtype(expected), "same_kind"))
     except TypeError:
         # Types that only TensorFlow has, such as bfloat16.
         return np.dtype(given).kind == "f"

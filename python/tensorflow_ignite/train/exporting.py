@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from tensorflow_ignite import task
 from tensorflow_ignite.errors import InvalidRequestError, ModelUnusableError
 from tensorflow_ignite.train import keras3
 from tensorflow_ignite.train.context import context
+from tensorflow_ignite.train.strategy_check import warn_of_own
 from tensorflow_ignite.train.tracking.tracker import note_model
 
 if TYPE_CHECKING:
@@ -58,13 +60,17 @@ def export(model: Any, name: str, *, signatures: Any = None) -> ModelVersion | N
         if hasattr(model, "save"):
             take_part(model)
         return None
+    if here.in_job and hasattr(model, "variables"):
+        import tensorflow as tf
+
+        warn_of_own(model, name, tf.distribute.DistributedValues)
     models = Models(Files.at(None))
     # A client outside the cluster has tasks, but its own end is none of a job.
     is_task = task.CONTEXT_VARIABLE in os.environ
     with tempfile.TemporaryDirectory(prefix="tensorflow-ignite-model-") as folder:
         target = Path(folder, name)
         if hasattr(model, "export"):
-            _export_keras(model, Path(folder, KERAS_FILE), target, reload=here.in_job)
+            _export_keras(model, Path(folder, KERAS_FILE), target, here.in_job)
         else:
             _export_module(model, target, signatures)
         if not is_task:
@@ -85,21 +91,55 @@ def _export_module(module: Any, target: Path, signatures: Any) -> None:
         raise _not_exported(target.name, error) from error
 
 
-def _export_keras(model: Any, file: Path, target: Path, reload: bool) -> None:
-    """Writes a model of Keras as a SavedModel; in a job a copy of the model, outside of its strategy."""
+def _export_keras(model: Any, file: Path, target: Path, in_job: bool) -> None:
+    """Writes a model of Keras as a SavedModel; in a job outside of its strategy, of tf_keras a copy of the model."""
     try:
-        if reload:
-            package = importlib.import_module("keras" if keras3.is_model(model) else "tf_keras")
-            model.save(str(file))
-            model = package.models.load_model(str(file), compile=False)
-        model.export(str(target), **({"verbose": False} if keras3.is_model(model) else {}))
-    except (ValueError, TypeError, AttributeError) as error:
+        if keras3.is_model(model):
+            with _local_variables(model) if in_job else contextlib.nullcontext():
+                model.export(str(target), verbose=False)
+        else:
+            (_local_copy(model, file) if in_job else model).export(str(target))
+    except (ValueError, TypeError, AttributeError, NotImplementedError) as error:
         raise _not_exported(target.name, error) from error
+
+
+@contextlib.contextmanager
+def _local_variables(model: Any) -> Iterator[None]:
+    """Gives a model of Keras 3 variables of this process alone, with the values of this worker, in place of its own."""
+    import tensorflow as tf
+
+    variables = {id(each): each for layer in model._flatten_layers() for each in layer.variables}.values()
+    own = [(each, each._value) for each in variables]
+    try:
+        for variable, value in own:
+            local = model.distribute_strategy.experimental_local_results(value)[0]
+            variable._value = tf.Variable(local, trainable=variable.trainable)
+        yield
+    finally:
+        for variable, value in own:
+            variable._value = value
+
+
+def _local_copy(model: Any, file: Path) -> Any:
+    """A copy of a model of tf_keras, by a file of this process: its code is trusted, and the classes are here."""
+    import tensorflow as tf
+    import tf_keras
+
+    model.save(str(file))
+    classes = {type(layer).__name__: type(layer) for layer in model._flatten_layers()}
+    copy = tf_keras.models.load_model(str(file), custom_objects=classes, compile=False, safe_mode=False)
+    if getattr(copy, "inputs", None) is None:
+        # A subclass is exported after its first batch.
+        arguments, named = model.save_spec()
+        zeros = tf.nest.map_structure(lambda spec: tf.zeros([size or 1 for size in spec.shape], spec.dtype), arguments)
+        copy(*zeros, **named)
+    return copy
 
 
 def _not_exported(name: str, error: Exception) -> ModelUnusableError:
     return ModelUnusableError(
-        f"the model {name} cannot be exported ({type(error).__name__}: {error!s:.500}). A model of Keras must have "
-        "seen a batch, and in a job its classes must be registered (keras.saving.register_keras_serializable); another "
-        "module needs signatures=. Call the model with a batch, register its classes, or give signatures"
+        f"the model {name} cannot be exported ({type(error).__name__}: {error!s:.500}). A model of Keras has seen a "
+        "batch, the names of its inputs have letters, digits, _, . and - only, and in a job a class of tf_keras that "
+        "takes arguments has get_config(); another module needs signatures=. Call the model with a batch, name its "
+        "inputs so, write get_config(), or give signatures"
     )

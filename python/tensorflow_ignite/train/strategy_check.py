@@ -103,6 +103,29 @@ def warn_without() -> None:
     )
 
 
+def warn_of_own(model: Any, name: str, distributed: type) -> None:
+    """Writes a warning to standard error if a worker of several exports a model that only its own rows have trained.
+
+    Args:
+        model: A model of Keras, or a ``tf.Module``.
+        name: Its name.
+        distributed: TensorFlow's class of the variables of a strategy.
+    """
+    here = task.current()
+    if here.rules is None or here.rules.strategy != "MultiWorkerMirroredStrategy" or here.num_workers < 2:
+        return
+    variables = list(model.variables)
+    # A variable of Keras 3 has one of TensorFlow.
+    if variables and not any(isinstance(getattr(each, "_value", each), distributed) for each in variables):
+        print(
+            f"tensorflow_ignite: warning: the exported model {name} was made outside strategy.scope(): unless it has "
+            f"the weights of another model, {here.task} alone has trained it, on its part of the rows. Make the model "
+            "within strategy.scope(), and call a step of your own by strategy.run",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def _name(strategy: Any) -> str:
     name = type(strategy).__name__
     return _PUBLIC.get(name, name)

@@ -255,7 +255,7 @@ final class LoadTarget {
           ERROR_CODE_ROW_MISMATCH,
           "rows with affinity column \"%s\" do not fit cache %s, whose affinity column is \"%s\";"
               + " appended rows must have the cache's affinity column; change the affinity column"
-              + " of the load, or replace the cache (if_exists=\"replace\")",
+              + " of the load, or replace the cache (if_exists=\"replace\", --if-exists)",
           ofRows,
           plan.cache(),
           affinity.orElse(""));
@@ -305,7 +305,7 @@ final class LoadTarget {
           ERROR_CODE_ROW_MISMATCH,
           "rows with keys %s and columns %s do not fit cache %s, which has keys %s and columns %s;"
               + " appended rows must have the cache's columns; change the columns of the load, or"
-              + " replace the cache (if_exists=\"replace\")",
+              + " replace the cache (if_exists=\"replace\", --if-exists)",
           plan.key.storage().getSimpleName(),
           ofRows,
           plan.cache(),
@@ -466,7 +466,7 @@ final class LoadTarget {
     return TensorFlowIgniteException.of(
         ERROR_CODE_CACHE_EXISTS,
         "cache %s exists. A load creates a new cache by default. Choose another name, or set"
-            + " if_exists=\"replace\" or if_exists=\"append\"",
+            + " if_exists=\"replace\" or if_exists=\"append\" (--if-exists)",
         cache);
   }
 }

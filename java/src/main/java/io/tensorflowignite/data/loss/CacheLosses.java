@@ -207,6 +207,6 @@ public final class CacheLosses {
         MessageText.some(new ArrayList<>(lost)),
         deployment.isPersistent()
             ? remedy(cache)
-            : "Load the cache again (if_exists=\"replace\"), with more backups");
+            : "Load the cache again (if_exists=\"replace\", --if-exists), with more backups");
   }
 }

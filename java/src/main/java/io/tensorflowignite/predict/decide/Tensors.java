@@ -304,7 +304,9 @@ public final class Tensors {
   /** Whether the process of a model converts values of the given type to the expected type. */
   private static boolean converts(String given, String expected) {
     int kind = kind(given);
-    return given.equals(expected) || (kind >= 0 && kind <= kind(expected));
+    // The process refuses integers that an unsigned type does not have.
+    boolean areIntegers = given.startsWith("int") && expected.startsWith("uint");
+    return given.equals(expected) || areIntegers || (kind >= 0 && kind <= kind(expected));
   }
 
   /** The index of a type in KINDS; -1: it is not there. */

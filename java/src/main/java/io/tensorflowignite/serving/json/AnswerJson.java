@@ -171,6 +171,12 @@ public final class AnswerJson {
         case DT_FLOAT:
           json.append(Float.toString(data.getFloat()));
           return;
+        case DT_HALF:
+          json.append(half(data.getShort()));
+          return;
+        case DT_BFLOAT16:
+          json.append(Float.intBitsToFloat(data.getShort() << Short.SIZE));
+          return;
         case DT_DOUBLE:
           json.append(Double.toString(data.getDouble()));
           return;
@@ -207,6 +213,19 @@ public final class AnswerJson {
         default:
           throw unwritable();
       }
+    }
+
+    /** The number of 5 bits of exponent and 10 bits of fraction. */
+    private static float half(short bits) {
+      int exponent = bits >> 10 & 0x1F;
+      int fraction = bits & 0x3FF;
+      float size;
+      if (exponent == 0x1F) {
+        size = fraction == 0 ? Float.POSITIVE_INFINITY : Float.NaN;
+      } else {
+        size = Math.scalb(exponent == 0 ? fraction : fraction + 1024f, Math.max(exponent, 1) - 25);
+      }
+      return bits < 0 ? -size : size;
     }
 
     private void string(ByteString value, StringBuilder json) {

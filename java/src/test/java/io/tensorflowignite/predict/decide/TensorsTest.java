@@ -53,6 +53,19 @@ public class TensorsTest {
     assertEquals(1, Tensors.verify(other, SIGNATURE));
     PredictRequest same = request(bytes("x", 1, 2), strings("s", "a"));
     assertNotEquals(Tensors.group(same), Tensors.group(other));
+    ModelSignature pixels =
+        ModelSignature.newBuilder().addInputs(spec("x", "uint8", -1, 2)).build();
+    PredictRequest integers =
+        request(
+            Tensor.newBuilder()
+                .setName("x")
+                .setDtype("int64")
+                .addAllShape(List.of(1L, 2L))
+                .setData(ByteString.copyFrom(new byte[2 * Long.BYTES])));
+    assertEquals(1, Tensors.verify(integers, pixels));
+    assertRefused(
+        () -> Tensors.verify(request(bytes("x", 1, 2).setDtype("float32")), pixels),
+        "does not fit");
   }
 
   @Test

@@ -219,6 +219,32 @@ public class ServingJsonTest {
   }
 
   @Test
+  public void numbersOf16BitsAreWrittenAsTheyAre() {
+    assertEquals(
+        "{\"outputs\":[1.0,-2.0,65504.0,0.33325195,5.9604645E-8,-0.0,-Infinity,NaN]}",
+        outputOfShorts(
+            DataType.DT_HALF, 0x3C00, 0xC000, 0x7BFF, 0x3555, 1, 0x8000, 0xFC00, 0x7E00));
+    assertEquals(
+        "{\"outputs\":[1.0,-3.0,NaN]}",
+        outputOfShorts(DataType.DT_BFLOAT16, 0x3F80, 0xC040, 0x7FC0));
+  }
+
+  private static String outputOfShorts(DataType type, int... values) {
+    ByteBuffer data =
+        ByteBuffer.allocate(values.length * Short.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+    for (int value : values) {
+      data.putShort((short) value);
+    }
+    TensorProto tensor =
+        TensorProto.newBuilder()
+            .setDtype(type)
+            .setTensorShape(dims(List.of((long) values.length)))
+            .setTensorContent(ByteString.copyFrom(data.array()))
+            .build();
+    return AnswerJson.outputs(Map.of("y", tensor), false);
+  }
+
+  @Test
   public void classesAndRegressionsAreLists() {
     assertEquals(
         "{\"results\":[[[\"a\",0.5],[\"b\",0.25]],[]]}",
