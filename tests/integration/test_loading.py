@@ -200,6 +200,12 @@ def test_an_appended_load_that_is_refused_leaves_the_rows_as_they_were(cluster: 
     assert tfi.load("kept", {"id": np.arange(10, 15)}, if_exists="append", **options) == 5
     table = read("kept", cluster).sort_by("_key")
     assert table.to_pydict() == {"_key": list(range(15)), "id": list(range(15))}
+    images = np.zeros((1, 2, 6))
+    tfi.load("shaped", {"image": images}, **options)
+    with pytest.raises(errors.RowMismatchError, match=r"image has values of shape \[3, 4\], and in cache shaped of"):
+        tfi.load("shaped", {"image": images.reshape(1, 3, 4)}, if_exists="append", **options)
+    tfi.load("shaped", {"image": images.reshape(1, 12)}, if_exists="append", **options)
+    tfi.load("shaped", {"image": images}, if_exists="append", **options)
 
 
 @pytest.mark.parametrize("sql", [True, False])
