@@ -188,6 +188,17 @@ def test_keys_that_are_not_unique_leave_no_cache(cluster: LocalCluster) -> None:
     assert not exists("twice", cluster)
 
 
+@pytest.mark.full
+def test_appended_tensors_have_the_shape_of_those_before(cluster: LocalCluster) -> None:
+    options: Any = {"partitions": PARTITIONS, "address": cluster.address}
+    images = np.zeros((1, 2, 6))
+    tfi.load("shaped", {"image": images}, **options)
+    with pytest.raises(errors.RowMismatchError, match=r"image has values of shape \[3, 4\], and in cache shaped of"):
+        tfi.load("shaped", {"image": images.reshape(1, 3, 4)}, if_exists="append", **options)
+    tfi.load("shaped", {"image": images.reshape(1, 12)}, if_exists="append", **options)
+    tfi.load("shaped", {"image": images}, if_exists="append", **options)
+
+
 @pytest.mark.parametrize("sql", [True, False])
 def test_rows_with_the_same_affinity_value_are_read_from_one_partition(cluster: LocalCluster, sql: bool) -> None:
     groups = np.arange(ROWS) % 7

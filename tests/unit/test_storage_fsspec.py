@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.fs as pafs
+import pyarrow.parquet as pq
 import pytest
 from file_server import FileServer
 from fsspec.implementations.local import LocalFileSystem
@@ -140,6 +141,52 @@ def test_a_block_of_fsspec_that_raises_keeps_the_file_before(node: FileServer, n
     with fsspec.open(url, "rt", compression="infer") as file:
         assert file.read() == "before"
     assert not node.store.writers
+
+
+def test_a_writer_of_pandas_or_arrow_that_fails_keeps_the_file_before(node: FileServer, fs: IgniteFileSystem) -> None:
+    rows = pa.table({"n": range(1000)})
+
+    def by_pandas() -> None:
+        pd.DataFrame({"text": ["a"] * 1000 + ["ä"]}).to_csv(f"ignite://{node.address}/a", encoding="ascii")
+
+    def by_parquet() -> None:
+        with pq.ParquetWriter("/a", rows.schema, filesystem=fs) as writer:
+            writer.write_table(rows)
+            raise KeyError
+
+    def by_arrow() -> None:
+        with pafs.PyFileSystem(pafs.FSSpecHandler(fs)).open_output_stream("/a") as file:
+            file.write(b"lost")
+            raise KeyError
+
+    for write, error in ((by_pandas, UnicodeEncodeError), (by_parquet, KeyError), (by_arrow, KeyError)):
+        fs.pipe_file("/a", b"before")
+        with pytest.raises(error):
+            write()
+        assert fs.cat_file("/a") == b"before"
+    assert not node.store.writers
+
+
+def test_a_file_that_is_written_because_of_an_error_is_published(fs: IgniteFileSystem) -> None:
+    kept = fs.open("/kept", "wb")
+
+    class Report:
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *error: object) -> None:
+            with fs.open("/report", "w") as file:
+                file.write(repr(error[1]))
+
+    with pytest.raises(KeyError), Report():
+        raise KeyError
+    assert fs.cat_file("/report") == b"KeyError()"
+    try:
+        kept.write(b"1")
+        raise KeyError
+    except KeyError:
+        kept.close()
+    assert fs.cat_file("/kept") == b"1"
 
 
 @pytest.mark.parametrize("name", ["a.gz", "a.bz2", "a.xz", "a.zip"])

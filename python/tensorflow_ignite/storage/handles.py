@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import io
 import os
 import sys
@@ -9,7 +10,6 @@ import warnings
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from fsspec.core import OpenFile
 from fsspec.spec import AbstractBufferedFile
 
 from tensorflow_ignite.storage.reader import Reader
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 # Size of the buffer for small reads, in bytes; larger reads go directly into the caller's memory.
 _BUFFER_BYTES = 256 * 1024
+# What Python runs when an error leaves a `with` block: it calls `__exit__` of the block.
+_LEAVES_BY_ERROR = dis.opmap["WITH_EXCEPT_START"]
+# Calls between the `with` block of another library and the file that it closes.
+_MOST_CALLS = 8
 
 
 class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
@@ -106,7 +110,8 @@ class ReadFile(AbstractBufferedFile):  # type: ignore[misc]
 class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
     """A file open for writing; it becomes visible, whole, when it or its transaction of fsspec is closed.
 
-    A file whose ``with`` block raised, or that was never closed, is not published.
+    A file whose ``with`` block raised, also one of a writer that closes the file, or that was never closed, is not
+    published.
     """
 
     closed: bool
@@ -115,6 +120,8 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
         """Wraps a writer, and ends it in `close`, `commit` or `discard`."""
         self._writer = writer
         self._failed = False
+        # An error that is handled already says nothing about this file.
+        self._handled = id(sys.exc_info()[1])
         super().__init__(fs, path, mode=mode, block_size=block_size or "default", autocommit=autocommit)
 
     def write(self, data: ReadableBuffer) -> int:
@@ -143,7 +150,7 @@ class WriteFile(AbstractBufferedFile):  # type: ignore[misc]
         if self.closed:
             return
         self.closed = True
-        if self._failed or _is_left_by_an_error():
+        if self._failed or (id(sys.exc_info()[1]) != self._handled and _is_left_by_an_error()):
             self._writer.abandon()
         elif self.autocommit:
             self._writer.close()
@@ -238,16 +245,15 @@ class TextFile(io.TextIOWrapper):
 
 
 def _is_left_by_an_error() -> bool:
-    """Whether fsspec closes the file of a block ``with fsspec.open(...)`` that raised: it closes all files alike."""
-    closing = sys._getframe(1).f_back
-    leaving = None if closing is None else closing.f_back
-    return bool(
-        closing is not None
-        and leaving is not None
-        and closing.f_code is OpenFile.close.__code__
-        and leaving.f_code is OpenFile.__exit__.__code__
-        and any(leaving.f_locals.get("args", ()))
-    )
+    """Whether an error leaves a ``with`` block of a caller: fsspec, pandas and Arrow then close a file as ever."""
+    frame = sys._getframe(1).f_back
+    for _ in range(_MOST_CALLS):
+        if frame is None:
+            return False
+        if frame.f_code.co_code[frame.f_lasti] == _LEAVES_BY_ERROR:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _RawReader(io.RawIOBase):

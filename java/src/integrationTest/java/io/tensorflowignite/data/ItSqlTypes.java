@@ -67,8 +67,22 @@ public class ItSqlTypes extends DataTest {
                 .setSql(
                     "SELECT _KEY AS number, MIN(id) AS least FROM Typed WHERE n = 1 GROUP BY _KEY")
                 .build()));
+    assertEquals(
+        List.of(Arrays.<Object>asList(1, 1.5)),
+        cluster.readAll(
+            command("typed")
+                .setSql("SELECT ROUND(n) AS whole, n * ? AS product FROM Typed WHERE n = 1")
+                .addParameters(Parameter.newBuilder().setDoubleValue(1.5))
+                .build()));
     assertFinds("price = ?", Parameter.newBuilder().setDoubleValue(0.1).build());
     assertFinds("price < ?", Parameter.newBuilder().setDoubleValue(0.105).build());
+    assertFinds("price = -?", Parameter.newBuilder().setDoubleValue(-0.1).build());
+    assertFinds("n + ? < 2", Parameter.newBuilder().setDoubleValue(0.5).build());
+    assertFinds(
+        "n IN (?, ?)",
+        Parameter.newBuilder().setDoubleValue(1.0).build(),
+        Parameter.newBuilder().setDoubleValue(1.7).build());
+    assertFinds("n = 0.7 OR n = 1.7 OR n = 1");
     assertFinds("price * 10 = ?", Parameter.newBuilder().setIntValue(1).build());
     assertFinds("price < ? AND n = 1", Parameter.newBuilder().setIntValue(1).build());
     assertFinds("id = ?", ID.toString());

@@ -48,6 +48,9 @@ import org.apache.ignite.configuration.CacheConfiguration;
 
 /** The cache that a load writes: a new one, or an existing one. */
 final class LoadTarget {
+  /** In the metadata of a field: the shape of a value of several dimensions, as a JSON list. */
+  private static final String SHAPE = "tensorflow_ignite.shape";
+
   private final Ignite ignite;
   private final SchemaStore store;
   final String cache;
@@ -312,6 +315,34 @@ final class LoadTarget {
           key.getSimpleName(),
           ofCache);
     }
+    schema.columns().forEach(column -> requireSameShapes(column.field, plan.fields, plan.cache()));
+  }
+
+  /** Values of as many elements in another shape would be read in the shape of the cache. */
+  private static void requireSameShapes(Field ofCache, List<Field> given, String cache) {
+    for (Field field : given) {
+      String shape = ofCache.getMetadata().get(SHAPE);
+      String other = field.getMetadata().get(SHAPE);
+      if (!field.getName().equals(ofCache.getName())) {
+        continue;
+      }
+      if (shape != null && other != null && !plainShape(shape).equals(plainShape(other))) {
+        throw TensorFlowIgniteException.of(
+            ERROR_CODE_ROW_MISMATCH,
+            "column %s has values of shape %s, and in cache %s of shape %s; appended values have"
+                + " the shape of the cache's; reshape the values, or replace the cache"
+                + " (if_exists=\"replace\")",
+            field.getName(),
+            other,
+            cache,
+            shape);
+      }
+      ofCache.getChildren().forEach(child -> requireSameShapes(child, field.getChildren(), cache));
+    }
+  }
+
+  private static String plainShape(String list) {
+    return list.replace(" ", "");
   }
 
   /** SQL names the class of days, and the metadata of objects do not. */

@@ -152,11 +152,15 @@ final class ExpressionRules {
     } else if (CONDITIONS.contains(kind)) {
       values.compared(call(expression, checkBoth(expression)));
       return Operand.NUMBER;
+    } else if (kind == EqualsTo.class) {
+      return checkEquals((EqualsTo) expression);
     } else if (COMPARISONS.contains(kind)) {
       return compared(expression, checkBoth(expression));
     } else if (ARITHMETIC.contains(kind)) {
       char operator = ((BinaryExpression) expression).getStringExpression().charAt(0);
-      return values.made(expression, call(expression, checkBoth(expression)).arithmetic(operator));
+      Operation call = call(expression, checkBoth(expression));
+      values.computed(call.operands);
+      return values.made(expression, call.arithmetic(operator));
     } else if (kind == Concat.class) {
       return values.made(
           expression, call(expression, checkBoth(expression)).sum(Operand.Kind.TEXT));
@@ -192,7 +196,12 @@ final class ExpressionRules {
       SignedExpression signed = (SignedExpression) expression;
       Operand operand = check(signed.getExpression());
       call(expression, List.of(operand)).arithmetic(signed.getSign());
-      return signed.getSign() == '-' ? operand.negative() : operand;
+      if (signed.getSign() != '-') {
+        return operand;
+      }
+      Optional<Operand> negated = values.negated(operand);
+      negated.ifPresent(value -> signed.setSign('+'));
+      return negated.orElseGet(operand::negative);
     } else if (expression instanceof IsNullExpression) {
       check(((IsNullExpression) expression).getLeftExpression());
     } else if (expression instanceof IsBooleanExpression) {
@@ -261,6 +270,24 @@ final class ExpressionRules {
     return first;
   }
 
+  /**
+   * A column of integers beside fractions. In a list, and of several equalities, Ignite rounds
+   * these to integers.
+   */
+  private static Expression asDecimal(Expression column) {
+    return new CastExpression("CAST", column, "DECIMAL");
+  }
+
+  private Operand checkEquals(EqualsTo equals) {
+    List<Operand> operands = checkBoth(equals);
+    if (operands.get(0).isInteger() && operands.get(1).isFraction()) {
+      equals.setLeftExpression(asDecimal(equals.getLeftExpression()));
+    } else if (operands.get(1).isInteger() && operands.get(0).isFraction()) {
+      equals.setRightExpression(asDecimal(equals.getRightExpression()));
+    }
+    return compared(equals, operands);
+  }
+
   private Operand checkIn(InExpression in) {
     List<Operand> operands = new ArrayList<>(List.of(check(in.getLeftExpression())));
     Expression right = in.getRightExpression();
@@ -273,6 +300,9 @@ final class ExpressionRules {
       throw refused(right);
     }
     checked.add(first);
+    if (operands.get(0).isInteger() && operands.stream().anyMatch(Operand::isFraction)) {
+      in.setLeftExpression(asDecimal(in.getLeftExpression()));
+    }
     compared(in, operands);
     return right == first ? Operand.NUMBER : check(right);
   }
@@ -301,6 +331,7 @@ final class ExpressionRules {
       results.add(check(when.getThenExpression()));
     }
     results.add(check(cases.getElseExpression()));
+    values.computed(results);
     return call(cases, results).oneOf(0);
   }
 
@@ -339,7 +370,7 @@ final class ExpressionRules {
     if (parameter.isUseFixedIndex()) {
       throw unnamedOnly(parameter);
     }
-    return values.nextParameter();
+    return values.nextParameter(parameter);
   }
 
   private Operand checkFunction(Function function) {
@@ -359,6 +390,7 @@ final class ExpressionRules {
       arguments.addAll(checkAll(function.getNamedParameters()));
     }
     Operation call = call(function, name, arguments);
+    values.computed(arguments);
     return values.made(function, SqlFunctions.result(parts.size() == 1 ? name : "", call));
   }
 

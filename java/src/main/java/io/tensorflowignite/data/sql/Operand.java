@@ -1,5 +1,6 @@
 package io.tensorflowignite.data.sql;
 
+import java.math.BigDecimal;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -46,6 +47,7 @@ final class Operand {
   static final Operand NUMBER = new Operand(Kind.NUMBER, FIXED, 0);
   static final Operand OTHER = new Operand(Kind.OTHER, FIXED, 0);
   private static final Operand INSTANT = new Operand(Kind.OTHER, FIXED, 0);
+  private static final Operand INTEGER = new Operand(Kind.NUMBER, FIXED, 0);
 
   private static final int MAX_DIGITS = 1000;
   private static final int MAX_EXPONENT_DIGITS = 3;
@@ -168,11 +170,12 @@ final class Operand {
     switch (String.valueOf(type)) {
       case "null":
         return new Operand(Kind.OTHER, 0, 1);
-      case "java.lang.Boolean":
       case "java.lang.Byte":
       case "java.lang.Short":
       case "java.lang.Integer":
       case "java.lang.Long":
+        return INTEGER;
+      case "java.lang.Boolean":
       case "java.lang.Float":
       case "java.lang.Double":
         return NUMBER;
@@ -210,6 +213,22 @@ final class Operand {
   /** Whether it is the value of a column of instants, which SQL shows in the node's time zone. */
   boolean isInstant() {
     return this == INSTANT;
+  }
+
+  /** Whether it is the value of a column of integers. */
+  boolean isInteger() {
+    return this == INTEGER;
+  }
+
+  /** Whether it is a literal or parameter that no integer is equal to. */
+  boolean isFraction() {
+    try {
+      return isNumber()
+          && literal != null
+          && new BigDecimal(literal).stripTrailingZeros().scale() > 0;
+    } catch (NumberFormatException none) {
+      return false;
+    }
   }
 
   boolean isNumber() {

@@ -355,7 +355,11 @@ public final class SqlSource {
       boolean computed,
       CacheColumn stored) {
     return stored == null
-        ? CacheColumn.of(name, type(metadata, className, computed), className, () -> cell(at))
+        ? CacheColumn.of(
+            name,
+            type(metadata, className, computed),
+            className,
+            () -> computed ? computedCell(at, className) : cell(at))
         : stored.at(name, () -> cell(at));
   }
 
@@ -367,6 +371,27 @@ public final class SqlSource {
     boolean mayBeSum = computed && select.readsOtherRows() && metadata.precision() > 0;
     return ColumnTypes.decimal(
         mayBeSum ? (Integer) MAX_PRECISION : metadata.precision(), metadata.scale());
+  }
+
+  /**
+   * The value of a computed column. SQL says that ROUND, FLOOR and TRUNC of a number have its type,
+   * and gives doubles.
+   */
+  private static RowField computedCell(int at, String className) {
+    return (key, row) -> {
+      Object value = ((List<?>) row).get(at);
+      if (!(value instanceof Double) || !Double.isFinite((Double) value)) {
+        return value;
+      }
+      double number = (Double) value;
+      if (className.equals(BigDecimal.class.getName())) {
+        return BigDecimal.valueOf(number);
+      } else if (className.equals(Long.class.getName()) && number == (long) number) {
+        return (long) number;
+      }
+      boolean isInt = className.equals(Integer.class.getName()) && number == (int) number;
+      return isInt ? (Object) (int) number : value;
+    };
   }
 
   private static RowField cell(int at) {

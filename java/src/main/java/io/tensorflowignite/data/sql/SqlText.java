@@ -201,7 +201,11 @@ final class SqlText {
       if (reason.isPresent()) {
         return invalid(
             text + " cannot be run: " + shown(reason.get()),
-            "Ignite must accept the SQL; change it or its parameters as Ignite's message says",
+            reason.get().startsWith("Syntax error")
+                ? "Ignite must accept the SQL; change it before the [*], and write a column whose"
+                    + " name is a word of SQL in double quotes, such as \"order\""
+                : "Ignite must accept the SQL; change it or its parameters as Ignite's message"
+                    + " says",
             failure);
       }
     }

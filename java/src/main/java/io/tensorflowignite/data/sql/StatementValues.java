@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import net.sf.jsqlparser.expression.Expression;
+import net.sf.jsqlparser.expression.JdbcParameter;
 
 /**
  * The totals of a statement: its parameters, the size of the values that its functions make, and
@@ -27,6 +28,8 @@ final class StatementValues {
 
   /** The question marks whose values are doubles, by their indexes. */
   private final Map<Operand, Integer> doubles = new IdentityHashMap<>();
+
+  private final Map<Operand, JdbcParameter> marks = new IdentityHashMap<>();
 
   private int used;
   private String zoned;
@@ -57,16 +60,43 @@ final class StatementValues {
   }
 
   /** The value of the next question mark. */
-  Operand nextParameter() {
+  Operand nextParameter(JdbcParameter mark) {
     used++;
-    if (used > parameters.length) {
-      return Operand.OTHER;
-    }
-    Operand operand = Operand.parameter(parameters[used - 1]);
-    if (parameters[used - 1] instanceof Double) {
-      doubles.put(operand, used - 1);
+    return used > parameters.length ? Operand.OTHER : parameter(mark, used - 1);
+  }
+
+  private Operand parameter(JdbcParameter mark, int at) {
+    Operand operand = Operand.parameter(parameters[at]);
+    if (parameters[at] instanceof Double) {
+      doubles.put(operand, at);
+      marks.put(operand, mark);
     }
     return operand;
+  }
+
+  /**
+   * The negative value of a question mark whose value is a double, in place of the value; empty: it
+   * is none.
+   */
+  Optional<Operand> negated(Operand operand) {
+    Integer at = doubles.get(operand);
+    if (at == null) {
+      return Optional.empty();
+    }
+    parameters[at] = -(Double) parameters[at];
+    return Optional.of(parameter(marks.get(operand), at));
+  }
+
+  /**
+   * Names the type of doubles from which a value is computed: beside integers, Ignite would round
+   * them to integers.
+   */
+  void computed(List<Operand> operands) {
+    if (operands.stream().noneMatch(operand -> operand.kind == Kind.DECIMAL)) {
+      operands.stream()
+          .filter(marks::containsKey)
+          .forEach(operand -> marks.get(operand).setParameterCharacter("CAST(? AS DOUBLE)"));
+    }
   }
 
   /** The values of the question marks, as Ignite gets them. */

@@ -136,10 +136,14 @@ final class TableScope {
     return found.size() == 1 ? Optional.of(found.get(0)) : Optional.empty();
   }
 
-  /** Writes a column in quotes as SQL has it. */
+  /**
+   * Writes a column in quotes as SQL has it. Ignite's parser makes each letter a capital for
+   * itself, and finds no column of a name with ß, which has SS in capitals.
+   */
   void makeExact(Column column) {
     String written = column.getColumnName();
-    if (SqlTable.isQuoted(written)) {
+    if (SqlTable.isQuoted(written)
+        || written.toUpperCase(Locale.ROOT).length() != written.length()) {
       source(column)
           .map(source -> source.table.exactName(SqlTable.unquoted(written)))
           .ifPresent(exact -> column.setColumnName(SqlTable.quote(exact)));

@@ -7,7 +7,7 @@ import org.junit.Test;
 
 public class ExactNamesTest {
   private static final Map<String, String> COLUMNS =
-      Map.of("DAY", "java.sql.Date", "ORDER", "java.lang.Integer");
+      Map.of("DAY", "java.sql.Date", "ORDER", "java.lang.Integer", "STRASSE", "java.lang.String");
 
   @Test
   public void aNameInQuotesIsThatOfTheCacheAndIsWrittenAsSqlHasIt() {
@@ -15,6 +15,14 @@ public class ExactNamesTest {
         " FROM \"c\".\"T\" WHERE \"DAY\" >= ? AND \"ORDER\" = 1 AND day < ?",
         where(false, "\"day\" >= ? AND \"order\" = 1 AND day < ?", 1, 2));
     assertEquals(" FROM \"c\".\"T\" WHERE \"DAY\" = 1", where(false, "\"DAY\" = 1"));
+  }
+
+  @Test
+  public void aNameWhoseCapitalsAreMoreLettersIsWrittenAsSqlHasIt() {
+    assertEquals(" FROM \"c\".\"T\" WHERE \"STRASSE\" = ?", where(false, "Straße = ?", "a"));
+    RowSelect select = SelectRules.statement(table(false), "SELECT Straße FROM t");
+    assertEquals("SELECT \"STRASSE\", _KEY FROM \"c\".\"T\" AS \"T\"", select.rows());
+    assertEquals("Straße", select.columns().get(0).name);
   }
 
   @Test

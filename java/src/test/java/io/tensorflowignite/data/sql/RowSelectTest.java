@@ -115,8 +115,42 @@ public class RowSelectTest {
         "CAST(... AS DOUBLE)");
   }
 
+  private static String clauses(String condition, Object... parameters) {
+    String count = SelectRules.condition(TYPED, condition, parameters).count();
+    return count.substring("SELECT COUNT(*)".length());
+  }
+
   private static List<Object> values(String where, Object... parameters) {
     return List.of(SelectRules.condition(TYPED, where, parameters).values());
+  }
+
+  @Test
+  public void ofDoublesBesideIntegersValuesAreComputedAsDoubles() {
+    assertEquals(
+        FROM + " WHERE n / CAST(? AS DOUBLE) > ? AND COALESCE(n, CAST(? AS DOUBLE)) = ?",
+        clauses("n / ? > ? AND COALESCE(n, ?) = ?", 2.0, 0.5, 0.5, 0.5));
+    assertEquals(
+        FROM + " WHERE CASE WHEN n > ? THEN n ELSE CAST(? AS DOUBLE) END > 0",
+        clauses("CASE WHEN n > ? THEN n ELSE ? END > 0", 0.5, 0.5));
+    assertEquals(FROM + " WHERE n + ? > 0", clauses("n + ? > 0", 2L));
+    assertEquals(FROM + " WHERE price * ? > 0", clauses("price * ? > 0", 0.1));
+  }
+
+  @Test
+  public void noIntegerIsAmongFractions() {
+    assertEquals(FROM + " WHERE CAST(n AS DECIMAL) IN (1.5, 3)", clauses("n IN (1.5, 3)"));
+    assertEquals(
+        FROM + " WHERE CAST(n AS DECIMAL) NOT IN (?, ?)", clauses("n NOT IN (?, ?)", 1.5, 3L));
+    assertEquals(
+        FROM + " WHERE CAST(n AS DECIMAL) = 1.5 OR n = 3.0", clauses("n = 1.5 OR n = 3.0"));
+    assertEquals(FROM + " WHERE n IN (?, ?)", clauses("n IN (?, ?)", 1.0, 3L));
+    assertEquals(FROM + " WHERE x IN (1.5, 3)", clauses("x IN (1.5, 3)"));
+  }
+
+  @Test
+  public void aDoubleWithASignIsADecimalToo() {
+    assertEquals(List.of(new BigDecimal("-2.5")), values("price = -?", 2.5));
+    assertEquals(FROM + " WHERE price = +?", clauses("price = -?", 2.5));
   }
 
   @Test
