@@ -95,7 +95,7 @@ def test_task_works_in_a_directory_of_its_own_with_the_code_in_reach(agent: Agen
     )
     assert run(agent, source).exit_code == 0
     printed, left = agent.output.splitlines()
-    assert "2 files of this task will be removed with its working directory: data/made, made." in left
+    assert "2 files of this task will be removed with its working directory: made, data/made." in left
     modes, secret, umask, shipped, listed, beside, own = json.loads(printed)
     assert modes == [0o700, 0o700, 0o600, 0o700]
     assert secret == 0o600
