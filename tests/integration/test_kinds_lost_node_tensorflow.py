@@ -68,6 +68,7 @@ def test_a_job_of_each_kind_goes_on_after_it_has_lost_a_node(
     np.testing.assert_allclose(weights, [[2, 1]] * len(weights), atol=0.3)
     # All workers have one model.
     np.testing.assert_array_equal(weights, weights[:1] * len(weights))
-    assert len(weights) == sum(
+    # A last attempt with fewer workers leaves the file of the one before.
+    assert len(weights) >= sum(
         task.role == ("client" if kind == "parameter-server" else "worker") for task in job.attempt.tasks
     )
