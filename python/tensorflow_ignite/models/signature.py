@@ -71,11 +71,9 @@ class TensorSpec:
             numpy_type = _numpy_type(self.dtype)
             if given.dtype == numpy_type:
                 return given
-            # Numbers within their kind: float64 becomes float32, and int64 float32, but no float an integer.
-            are_integers = {given.dtype.kind, numpy_type.kind} <= {"i", "u"}
-            if are_integers or (given.dtype.kind in "biuf" and np.can_cast(given.dtype, numpy_type, "same_kind")):
+            if converts(given.dtype, numpy_type):
                 found = convert(given, numpy_type)
-                if not are_integers or np.array_equal(found, given):
+                if not _are_integers(given.dtype, numpy_type) or np.array_equal(found, given):
                     return found
                 raise InvalidRequestError(
                     f"input {self.name!r} of {subject} has integers that are too large for {self.dtype}, or negative. "
@@ -151,6 +149,15 @@ class Signature:
                 "Give the same number of rows"
             )
         return arrays
+
+
+def converts(given: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+    """Whether a model takes numbers of a type: float64 becomes float32, and int64 float32, but no float an integer."""
+    return _are_integers(given, expected) or (given.kind in "biuf" and np.can_cast(given, expected, "same_kind"))
+
+
+def _are_integers(given: np.dtype[Any], expected: np.dtype[Any]) -> bool:
+    return {given.kind, expected.kind} <= {"i", "u"}
 
 
 def as_array(name: str, values: Any) -> Array:

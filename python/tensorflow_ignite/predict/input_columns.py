@@ -13,7 +13,7 @@ import pyarrow.types as types
 
 from tensorflow_ignite import errors
 from tensorflow_ignite.data.epochs.tensor_schema import columns_of, describe, storage_of
-from tensorflow_ignite.models.signature import Signature, TensorSpec
+from tensorflow_ignite.models.signature import Signature, TensorSpec, converts
 
 Array = np.ndarray[Any, Any]
 
@@ -144,8 +144,7 @@ def _converts(given: str, expected: str) -> bool:
     if "string" in (given, expected):
         return given == expected
     try:
-        kinds = {np.dtype(given).kind, np.dtype(expected).kind}
-        return kinds <= {"i", "u"} or bool(np.can_cast(np.dtype(given), np.dtype(expected), "same_kind"))
+        return converts(np.dtype(given), np.dtype(expected))
     except TypeError:
         # Types that only TensorFlow has, such as bfloat16.
         return np.dtype(given).kind == "f"
