@@ -160,11 +160,13 @@ public final class TensorFlowService
     List<String> others = PropertyDifferences.of(own, this);
     if (!others.isEmpty()) {
       log.warning(
-          "This node does not use these properties of TensorFlowService in its configuration: "
+          "This node has other values than the cluster in these groups of properties of"
+              + " TensorFlowService, and uses the values of the cluster: "
               + String.join(", ", others)
-              + ". They must be the same on all nodes, and the first node of the cluster had other"
-              + " values. Give this node the values of the cluster. To change the cluster's values,"
-              + " stop all nodes at the same time.");
+              + ". timeouts.leaseSeconds, storage, sqlFunctions, and security except tokens and"
+              + " access must be the same on all nodes: the first node of the cluster decides. Give"
+              + " this node the values of the cluster. To change the cluster's values, stop all"
+              + " nodes at the same time.");
     }
   }
 
