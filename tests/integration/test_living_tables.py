@@ -15,6 +15,7 @@ from pyignite.datatypes import IntObject, String
 from thin_client import thin_client, thin_port
 
 import tensorflow_ignite as tfi
+from agent_harness import eventually
 from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
@@ -50,7 +51,8 @@ def test_columns_are_those_that_sql_has_now(cluster: LocalCluster, sql: Client) 
         {"NAME": "Beagle", "MASTS": 3}
     ]
     sql.sql("ALTER TABLE Ship DROP COLUMN speed")
-    assert sorted(rows("ships", cluster)[0]) == ["ID", "MASTS", "NAME"]
+    # Another node may have the removed column a moment longer than the node that removed it.
+    eventually(lambda: sorted(rows("ships", cluster)[0]) == ["ID", "MASTS", "NAME"])
     sql.sql("ALTER TABLE Ship ADD COLUMN speed INT")
     speeds = sorted(row[0] for row in sql.sql("SELECT speed FROM Ship"))
     assert sorted(row["SPEED"] for row in rows("ships", cluster, columns=["SPEED"])) == speeds
