@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from node_metrics import metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -49,6 +50,9 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
                 assert_lost(lambda address=address: tfi.read_table("rows", options=tfi.ReadOptions(address=address)))
                 assert_lost(lambda address=address: tfi.dataset("rows", options=tfi.ReadOptions(address=address)))
                 assert_lost(lambda client=client: client.submit(script, cache="rows"))
+                for node in client.nodes():
+                    assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') > 0
+                    assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="everywhere"}') == 0
                 assert_lost(
                     lambda client=client: client.submit(script, cache="everywhere", access=tfi.Access(caches=["rows"]))
                 )
@@ -67,6 +71,7 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
             assert client.accept_data_loss("rows")
             assert tfi.read_table("rows", options=read_at(kept)).num_rows == left
             assert client.accept_data_loss("rows") == ()
+            assert metric(client.nodes()[0].http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') == 0
 
 
 def assert_lost(call: Callable[[], Any]) -> None:

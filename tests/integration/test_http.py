@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import tempfile
 import urllib.error
@@ -13,6 +14,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
+from node_metrics import metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -162,15 +164,7 @@ def test_the_client_of_serving_predicts_over_grpc(client: tfi.Client, nodes: Loc
 
 def test_metrics_count_requests_batches_and_versions(client: tfi.Client, model: Any) -> None:
     url = f"http://{address(client)}"
-
-    def value(name: str) -> float:
-        with urllib.request.urlopen(f"{url}/metrics", timeout=SECONDS) as answer:
-            assert answer.headers["Content-Type"].startswith("application/openmetrics-text")
-            text = answer.read().decode()
-        assert text.endswith("# EOF\n")
-        found = [line for line in text.splitlines() if line.startswith(name)]
-        return float(found[0].split()[-1]) if found else 0.0
-
+    value = functools.partial(metric, address(client))
     answered = 'tensorflow_ignite_predict_requests_total{code="OK",model="double",version="1"}'
     before = value(answered)
     for _ in range(3):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_job, cli
+from node_metrics import metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -54,6 +55,9 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             with pytest.raises(DataLossError) as lost:
                 tfi.read_table("rows", options=tfi.ReadOptions(address=cluster.address))
             assert remedy in str(lost.value)
+            for node in client.nodes():
+                assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') > 0
+                assert metric(node.http_address, 'tensorflow_ignite_baseline_nodes{state="offline"}') == 1
             assert f"node {name} at " in cli("nodes", address=cluster.address).stdout
 
             [last] = cluster.restart_nodes(last)
@@ -105,6 +109,9 @@ def test_a_node_that_joins_is_added_to_the_baseline_by_a_command() -> None:
             (name,) = (node.consistent_id for node in client.nodes() if node.id == joined.node_id)
             states = {node.address: node.state for node in client.baseline().nodes}
             assert states == {cluster.address: "online", joined.address: "outside"}
+            for node in client.nodes():
+                assert metric(node.http_address, 'tensorflow_ignite_baseline_nodes{state="online"}') == 1
+                assert metric(node.http_address, 'tensorflow_ignite_baseline_nodes{state="outside"}') == 1
             assert [node.address for node in client.nodes() if node.is_outside_baseline] == [joined.address]
 
             shown = cli("baseline", "--add", name, address=joined.address)

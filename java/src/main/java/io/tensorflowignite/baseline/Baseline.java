@@ -4,6 +4,8 @@ import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
 import io.tensorflowignite.ignite.AbsentCopies;
 import io.tensorflowignite.ignite.ClusterNodes;
+import io.tensorflowignite.metrics.Metric;
+import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.v1.BaselineState;
 import io.tensorflowignite.v1.ChangeBaselineRequest;
 import io.tensorflowignite.v1.MissingNode;
@@ -76,6 +78,18 @@ public final class Baseline {
                 .setIsMember(members.containsKey(name))
                 .setIsOnline(online.containsKey(name)));
     return state.build();
+  }
+
+  /** Adds the numbers of nodes to the metrics of a node. */
+  public static void observe(Ignite ignite, NodeMetrics metrics) {
+    metrics.observe(
+        Metric.BASELINE_NODES,
+        to -> {
+          int offline = missing(ignite).size();
+          to.add(size(ignite) - offline, "online");
+          to.add(offline, "offline");
+          to.add(outside(ignite).size(), "outside");
+        });
   }
 
   /** Changes the baseline; Ignite then moves partitions. */

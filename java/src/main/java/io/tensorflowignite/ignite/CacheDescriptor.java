@@ -1,13 +1,16 @@
 package io.tensorflowignite.ignite;
 
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.cache.QueryEntity;
 import org.apache.ignite.configuration.CacheConfiguration;
 import org.apache.ignite.internal.IgniteEx;
+import org.apache.ignite.internal.processors.cache.CacheGroupContext;
 import org.apache.ignite.internal.processors.cache.DynamicCacheDescriptor;
 import org.apache.ignite.internal.processors.query.QueryUtils;
 
@@ -53,6 +56,16 @@ public final class CacheDescriptor {
    */
   public List<QueryEntity> entities() {
     return new ArrayList<>(descriptor.schema().entities());
+  }
+
+  /**
+   * The partitions that Ignite marks as lost. None: there are none, or the node has no part of the
+   * cache.
+   */
+  public Collection<Integer> lostPartitions(Ignite ignite) {
+    CacheGroupContext here =
+        ((IgniteEx) ignite).context().cache().cacheGroup(descriptor.groupId());
+    return here == null ? Set.of() : here.topology().lostPartitions();
   }
 
   /** The names of its SQL tables, as SCHEMA.TABLE. */

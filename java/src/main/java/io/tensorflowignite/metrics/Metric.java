@@ -13,6 +13,14 @@ import java.util.List;
 public enum Metric {
   JOBS(CLUSTER, GAUGE, "jobs", "Jobs, also finished ones that are kept", "state"),
   QUEUED(CLUSTER, GAUGE, "jobs_queued", "Jobs that the queue has not admitted yet"),
+  LOST_PARTITIONS(
+      CLUSTER, GAUGE, "lost_partitions", "Partitions without a copy, of at most 100 caches", "cache"),
+  BASELINE_NODES(
+      CLUSTER,
+      GAUGE,
+      "baseline_nodes",
+      "Nodes of the baseline: `online`, `offline`; nodes without partitions: `outside`",
+      "state"),
   JOB_RUNNING(
       SERVICE, GAUGE, "job_running", "1: every task runs; 0: otherwise", "job_id", "job_name"),
   JOB_ATTEMPTS(SERVICE, GAUGE, "job_attempts", "Attempts until now", "job_id", "job_name"),

@@ -26,6 +26,7 @@ import io.tensorflowignite.base.Loop;
 import io.tensorflowignite.base.Loops;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.loss.LossDetector;
@@ -369,6 +370,8 @@ public final class NodeRuntime implements AutoCloseable {
     NodeMetrics metrics = new NodeMetrics();
     JobMetrics.observe(metrics, index, ReportInbox.of(ignite));
     data.observe(metrics);
+    losses.observe(metrics);
+    Baseline.observe(ignite, metrics);
     MemoryReserve.of(ignite).observe(storage.caches().blocksName(), metrics);
     export = export(metrics);
     models =

@@ -7,6 +7,8 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.metrics.Metric;
+import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
@@ -14,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
@@ -27,6 +30,9 @@ import org.apache.ignite.IgniteLogger;
  * this node's latest observation, and from Ignite itself.
  */
 public final class CacheLosses {
+  /** Caches with metrics. */
+  private static final int MAX_CACHES = 100;
+
   private final Ignite ignite;
   private final IgniteLogger log;
   private final LossTable table;
@@ -46,6 +52,25 @@ public final class CacheLosses {
     this.log = ignite.log().getLogger(CacheLosses.class);
     this.table = new LossTable(ignite);
     this.detector = detector;
+  }
+
+  /** Adds the losses to the metrics of a node. */
+  public void observe(NodeMetrics metrics) {
+    metrics.observe(
+        Metric.LOST_PARTITIONS,
+        to ->
+            ignite.cacheNames().stream()
+                .sorted()
+                .map(cache -> Map.entry(cache, count(cache)))
+                .filter(loss -> loss.getValue() > 0)
+                .limit(MAX_CACHES)
+                .forEach(loss -> to.add(loss.getValue(), loss.getKey())));
+  }
+
+  private int count(String cache) {
+    return Deployment.of(ignite, cache)
+        .map(now -> all(now, now.rememberedHere()).size())
+        .orElse(0);
   }
 
   /** The partitions whose rows do not come back; empty if there is no such cache. */
@@ -148,9 +173,13 @@ public final class CacheLosses {
   }
 
   private SortedSet<Integer> all(String cache, Deployment deployment) {
+    return all(deployment, remembered(cache));
+  }
+
+  private SortedSet<Integer> all(Deployment deployment, Collection<Integer> remembered) {
     // Of a persistent cache, the table only remembers which nodes have the rows.
     SortedSet<Integer> lost = deployment.isPersistent() ? new TreeSet<>() : found(deployment);
-    lost.addAll(remembered(cache));
+    lost.addAll(remembered);
     return lost;
   }
 

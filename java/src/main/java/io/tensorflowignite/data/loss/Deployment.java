@@ -35,6 +35,11 @@ final class Deployment {
     return opened == null ? Collections.emptySet() : opened.lostPartitions();
   }
 
+  /** The same, where this node has a part of the cache; does not start it on this node. */
+  Collection<Integer> rememberedHere() {
+    return cache.lostPartitions(ignite);
+  }
+
   /** Whether its rows are on disk too, and come back with their nodes. */
   boolean isPersistent() {
     return cache.isPersistent();
