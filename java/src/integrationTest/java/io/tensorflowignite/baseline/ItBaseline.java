@@ -29,7 +29,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
-import org.apache.ignite.IgniteException;
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CachePeekMode;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
@@ -124,14 +123,23 @@ public class ItBaseline {
   }
 
   @Test
-  public void changesAtTheSameTimeAreEachMadeOrRefused() throws Exception {
+  public void changesOfOneNodeAtTheSameTimeAreEachMadeOrRefused() throws Exception {
+    changeTogether("a", "a");
+  }
+
+  @Test
+  public void changesOfTwoNodesAtTheSameTimeAreEachMadeOrRefused() throws Exception {
+    changeTogether("a", "b");
+  }
+
+  private void changeTogether(String one, String other) throws Exception {
     activate("a", "b");
     load("rows", 0, null);
     start("c", true);
     start("d", true);
     ExecutorService callers = Executors.newFixedThreadPool(2);
     try {
-      List<Callable<Boolean>> changes = List.of(() -> isAdded("c"), () -> isAdded("d"));
+      List<Callable<Boolean>> changes = List.of(() -> isAdded(one, "c"), () -> isAdded(other, "d"));
       List<Future<Boolean>> results = callers.invokeAll(changes, 1, TimeUnit.MINUTES);
       assertTrue(results.get(0).get() || results.get(1).get());
     } finally {
@@ -143,13 +151,15 @@ public class ItBaseline {
   }
 
   /** Whether a node is added; otherwise the change was refused. */
-  private boolean isAdded(String name) {
+  private boolean isAdded(String caller, String name) {
+    Ignite node = nodes.get(caller);
     try {
-      change(ChangeBaselineRequest.newBuilder().addAdd(name));
-    } catch (TensorFlowIgniteException | IgniteException refused) {
+      Baseline.change(node, ChangeBaselineRequest.newBuilder().addAdd(name).build());
+    } catch (TensorFlowIgniteException refused) {
+      assertEquals(ERROR_CODE_INVALID_REQUEST, refused.code());
       return false;
     }
-    assertFalse(Baseline.outside(first()).contains(name));
+    assertFalse(Baseline.outside(node).contains(name));
     return true;
   }
 

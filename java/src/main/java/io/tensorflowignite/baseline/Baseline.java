@@ -2,6 +2,7 @@ package io.tensorflowignite.baseline;
 
 import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 
+import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.ignite.AbsentCopies;
 import io.tensorflowignite.ignite.ClusterNodes;
 import io.tensorflowignite.metrics.Metric;
@@ -20,6 +21,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.IgniteException;
 import org.apache.ignite.cluster.BaselineNode;
 import org.apache.ignite.cluster.ClusterNode;
 
@@ -106,17 +108,26 @@ public final class Baseline {
     if (!next.equals(members.keySet())) {
       Map<String, BaselineNode> all = new HashMap<>(members);
       all.putAll(online);
-      ignite
-          .cluster()
-          .setBaselineTopology(next.stream().map(all::get).collect(Collectors.toList()));
+      try {
+        ignite
+            .cluster()
+            .setBaselineTopology(next.stream().map(all::get).collect(Collectors.toList()));
+      } catch (IgniteException refused) {
+        throw notChanged(refused.getMessage());
+      }
     }
     // Ignite answers a second call of a node with the result of the first, which is still going on.
     Set<String> now = byName(nodes(ignite)).keySet();
     if (!now.containsAll(next) || !Collections.disjoint(now, request.getRemoveList())) {
-      throw invalidRequest(
-          "The baseline is not changed: another change was made at the same time. Ignite makes one"
-              + " change at a time. Repeat this one, or see: tensorflow-ignite baseline");
+      throw notChanged("another change was made at the same time");
     }
+  }
+
+  private static TensorFlowIgniteException notChanged(String reason) {
+    return invalidRequest(
+        "The baseline is not changed: %s. Ignite makes one change at a time. Repeat this one, or"
+            + " see: tensorflow-ignite baseline",
+        reason);
   }
 
   /** For people: {@code node-2 at 10.0.0.3}. */
