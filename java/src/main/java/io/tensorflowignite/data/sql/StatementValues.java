@@ -26,10 +26,8 @@ final class StatementValues {
   private final String text;
   private final Object[] parameters;
 
-  /** The question marks whose values are doubles, by their indexes. */
-  private final Map<Operand, Integer> doubles = new IdentityHashMap<>();
-
-  private final Map<Operand, JdbcParameter> marks = new IdentityHashMap<>();
+  /** The question marks whose values are doubles. */
+  private final Map<Operand, Mark> doubles = new IdentityHashMap<>();
 
   private int used;
   private String zoned;
@@ -62,14 +60,13 @@ final class StatementValues {
   /** The value of the next question mark. */
   Operand nextParameter(JdbcParameter mark) {
     used++;
-    return used > parameters.length ? Operand.OTHER : parameter(mark, used - 1);
+    return used > parameters.length ? Operand.OTHER : parameter(new Mark(mark, used - 1));
   }
 
-  private Operand parameter(JdbcParameter mark, int at) {
-    Operand operand = Operand.parameter(parameters[at]);
-    if (parameters[at] instanceof Double) {
-      doubles.put(operand, at);
-      marks.put(operand, mark);
+  private Operand parameter(Mark mark) {
+    Operand operand = Operand.parameter(parameters[mark.at]);
+    if (parameters[mark.at] instanceof Double) {
+      doubles.put(operand, mark);
     }
     return operand;
   }
@@ -79,12 +76,12 @@ final class StatementValues {
    * is none.
    */
   Optional<Operand> negated(Operand operand) {
-    Integer at = doubles.get(operand);
-    if (at == null) {
+    Mark mark = doubles.get(operand);
+    if (mark == null) {
       return Optional.empty();
     }
-    parameters[at] = -(Double) parameters[at];
-    return Optional.of(parameter(marks.get(operand), at));
+    parameters[mark.at] = -(Double) parameters[mark.at];
+    return Optional.of(parameter(mark));
   }
 
   /**
@@ -94,8 +91,9 @@ final class StatementValues {
   void computed(List<Operand> operands) {
     if (operands.stream().noneMatch(operand -> operand.kind == Kind.DECIMAL)) {
       operands.stream()
-          .filter(marks::containsKey)
-          .forEach(operand -> marks.get(operand).setParameterCharacter("CAST(? AS DOUBLE)"));
+          .filter(doubles::containsKey)
+          .map(operand -> doubles.get(operand).expression)
+          .forEach(mark -> mark.setParameterCharacter("CAST(? AS DOUBLE)"));
     }
   }
 
@@ -116,9 +114,9 @@ final class StatementValues {
       return;
     }
     for (Operand operand : operands) {
-      Integer at = doubles.get(operand);
-      if (at != null && parameters[at] instanceof Double) {
-        parameters[at] = decimal((Double) parameters[at], operation);
+      Mark mark = doubles.get(operand);
+      if (mark != null && parameters[mark.at] instanceof Double) {
+        parameters[mark.at] = decimal((Double) parameters[mark.at], operation);
       }
     }
   }
@@ -157,6 +155,17 @@ final class StatementValues {
   void checkZone(Operation operation, Expression part) {
     if (zoned == null && operation.dependsOnZone()) {
       zoned = SqlText.shown(part);
+    }
+  }
+
+  /** A question mark, and the index of its value. */
+  private static final class Mark {
+    final JdbcParameter expression;
+    final int at;
+
+    Mark(JdbcParameter expression, int at) {
+      this.expression = expression;
+      this.at = at;
     }
   }
 }
