@@ -82,18 +82,18 @@ def test_an_owner_that_is_killed_leaves_nothing() -> None:
 
 
 @pytest.mark.full
-def test_a_restart_of_one_node_changes_no_property_of_the_cluster_and_its_log_names_the_unused_ones(
+def test_a_restarted_node_uses_its_own_properties_but_those_of_the_whole_cluster_which_its_log_names(
     tmp_path: Path,
 ) -> None:
     file = tmp_path / "node.xml"
-    file.write_text(node_configuration(jobs={"maxTasks": 3}))
+    file.write_text(node_configuration(jobs={"maxTasks": 3}, timeouts={"leaseSeconds": 10}))
     with LocalCluster(2, config=file) as cluster:
         first, second = cluster.nodes
-        unused = "Properties of TensorFlowService in the configuration of this node are not used"
-        assert unused not in first.log.read_text() + second.log.read_text()
-        file.write_text(node_configuration(jobs={"maxTasks": 5}, rows={"readRate": "unlimited"}))
+        warning = "This node has other values than the cluster in these groups of properties"
+        assert warning not in first.log.read_text() + second.log.read_text()
+        file.write_text(node_configuration(jobs={"maxTasks": 5}, timeouts={"leaseSeconds": 20}))
         cluster.stop_node(second)
         started = cluster.start_node()
-        assert re.search(rf"{unused}.*: (jobs, rows|rows, jobs)\. ", started.log.read_text())
+        assert re.search(rf"{warning}.*: timeouts\. ", started.log.read_text())
         with tfi.connect(cluster.address) as client:
-            assert {node.max_tasks for node in client.nodes()} == {3}
+            assert {node.id: node.max_tasks for node in client.nodes()} == {first.node_id: 3, started.node_id: 5}
