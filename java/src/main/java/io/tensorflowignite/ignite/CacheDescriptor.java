@@ -63,8 +63,7 @@ public final class CacheDescriptor {
    * cache.
    */
   public Collection<Integer> lostPartitions(Ignite ignite) {
-    CacheGroupContext here =
-        ((IgniteEx) ignite).context().cache().cacheGroup(descriptor.groupId());
+    CacheGroupContext here = ((IgniteEx) ignite).context().cache().cacheGroup(descriptor.groupId());
     return here == null ? Set.of() : here.topology().lostPartitions();
   }
 

@@ -14,7 +14,11 @@ public enum Metric {
   JOBS(CLUSTER, GAUGE, "jobs", "Jobs, also finished ones that are kept", "state"),
   QUEUED(CLUSTER, GAUGE, "jobs_queued", "Jobs that the queue has not admitted yet"),
   LOST_PARTITIONS(
-      CLUSTER, GAUGE, "lost_partitions", "Partitions without a copy, of at most 100 caches", "cache"),
+      CLUSTER,
+      GAUGE,
+      "lost_partitions",
+      "Partitions without a copy, of at most 100 caches",
+      "cache"),
   BASELINE_NODES(
       CLUSTER,
       GAUGE,

@@ -68,9 +68,7 @@ public final class CacheLosses {
   }
 
   private int count(String cache) {
-    return Deployment.of(ignite, cache)
-        .map(now -> all(now, now.rememberedHere()).size())
-        .orElse(0);
+    return Deployment.of(ignite, cache).map(now -> all(now, now.rememberedHere()).size()).orElse(0);
   }
 
   /** The partitions whose rows do not come back; empty if there is no such cache. */
