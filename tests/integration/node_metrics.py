@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import urllib.request
 
+# The environment of nodes with an HTTP port.
+HTTP_PORT = {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}
 SECONDS = 30
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from node_metrics import metric
+from node_metrics import HTTP_PORT, metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -34,7 +34,7 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     rows = {"id": np.arange(ROWS)}
-    with LocalCluster(3, config=tolerant) as cluster:
+    with LocalCluster(3, config=tolerant, environment=HTTP_PORT) as cluster:
         for name in ("rows", "again"):
             tfi.load(name, rows, backups=1, partitions=64, address=cluster.address)
         tfi.load("everywhere", rows, replicated=True, address=cluster.address)

@@ -14,7 +14,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from node_metrics import metric
+from node_metrics import HTTP_PORT, metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -48,8 +48,7 @@ def nodes(tolerant: Path) -> Iterator[LocalCluster]:
     """Two nodes with an HTTP port, whose models have sockets of the longest paths that Linux takes: Java does not."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         directory = Path(folder, "x" * (SOCKET_BYTES - len(f"{folder}/{SOCKET}")))
-        environment = {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}
-        with LocalCluster(2, config=tolerant, directory=directory, environment=environment) as cluster:
+        with LocalCluster(2, config=tolerant, directory=directory, environment=HTTP_PORT) as cluster:
             yield cluster
 
 

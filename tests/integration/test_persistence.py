@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs import LIMIT, SCRIPTS, await_job, cli
-from node_metrics import metric
+from node_metrics import HTTP_PORT, metric
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -34,7 +34,7 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
     hold.touch()
     # The attempt after the end of all nodes waits for the lease.
     config.write_text(node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 20}))
-    with LocalCluster(3, config=config, persistent=True) as cluster:
+    with LocalCluster(3, config=config, persistent=True, environment=HTTP_PORT) as cluster:
         tfi.load("rows", {"id": np.arange(ROWS)}, backups=0, partitions=24, address=cluster.address)
         *_, last = cluster.nodes
         with tfi.connect(cluster.address) as client:
@@ -102,7 +102,7 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
 
 
 def test_a_node_that_joins_is_added_to_the_baseline_by_a_command() -> None:
-    with LocalCluster(1, persistent=True) as cluster:
+    with LocalCluster(1, persistent=True, environment=HTTP_PORT) as cluster:
         tfi.load("rows", {"id": np.arange(ROWS)}, backups=0, partitions=24, address=cluster.address)
         joined = cluster.start_node()
         with tfi.connect(cluster.address) as client:
