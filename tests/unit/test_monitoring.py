@@ -78,7 +78,8 @@ def test_each_rule_has_a_test_and_texts_with_labels_of_its_result() -> None:
     for rule in rules():
         texts = " ".join(rule["annotations"].values())
         labels = set(re.findall(r"\$labels\.(\w+)", texts))
-        assert labels <= ({"job_id", "job_name"} if " by (job_id, job_name)" in rule["expr"] else {"instance"})
+        grouped = re.search(r" by \(([^)]*)\)", rule["expr"])
+        assert labels <= (set(grouped[1].split(", ")) if grouped else {"instance"})
 
 
 def test_the_dashboard_has_the_form_that_grafana_imports() -> None:
