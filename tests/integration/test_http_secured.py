@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from node_metrics import HTTP_PORT
 from secured_cluster import Secured, secured_cluster, token
 
 from tensorflow_ignite.errors import InvalidRequestError, PermissionDeniedError
@@ -54,7 +55,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     model = keras.Sequential([keras.Input([2], name="x"), keras.layers.Dense(1, name="y")])
     model.save(folder / "model.keras")
     with (
-        secured_cluster(folder, 1, NAMES, RULES, {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}) as secured,
+        secured_cluster(folder, 1, NAMES, RULES, HTTP_PORT) as secured,
         secured.connect("alice") as client,
     ):
         for name in ("open_digits", "closed_digits"):

@@ -13,9 +13,9 @@ import pytest
 from pyignite import Client, GenericObjectMeta
 from pyignite.datatypes import IntObject, String
 from thin_client import thin_client, thin_port
+from waiting import await_true
 
 import tensorflow_ignite as tfi
-from agent_harness import eventually
 from local_nodes import read_at
 from tensorflow_ignite import errors
 from tensorflow_ignite.testing import LocalCluster
@@ -52,7 +52,7 @@ def test_columns_are_those_that_sql_has_now(cluster: LocalCluster, sql: Client) 
     ]
     sql.sql("ALTER TABLE Ship DROP COLUMN speed")
     # Another node may have the removed column a moment longer than the node that removed it.
-    eventually(lambda: sorted(rows("ships", cluster)[0]) == ["ID", "MASTS", "NAME"])
+    await_true(lambda: sorted(rows("ships", cluster)[0]) == ["ID", "MASTS", "NAME"], "a node has the removed column")
     sql.sql("ALTER TABLE Ship ADD COLUMN speed INT")
     speeds = sorted(row[0] for row in sql.sql("SELECT speed FROM Ship"))
     assert sorted(row["SPEED"] for row in rows("ships", cluster, columns=["SPEED"])) == speeds

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from browser import Browser
 from jobs import SCRIPTS, await_job
+from node_metrics import HTTP_PORT
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -39,8 +40,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
     config.write_text(
         node_configuration(node=GIVES_UP_AFTER_A_MINUTE, timeouts={"leaseSeconds": 60}, security=security)
     )
-    environment = {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}
-    with LocalCluster(3, config=config, environment=environment, credentials=ALICE) as cluster:
+    with LocalCluster(3, config=config, environment=HTTP_PORT, credentials=ALICE) as cluster:
         tfi.load(
             "points", {"x": np.arange(3_000)}, backups=1, partitions=64, address=cluster.address, credentials=ALICE
         )

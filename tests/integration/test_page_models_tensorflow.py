@@ -10,6 +10,7 @@ from pathlib import Path
 import browser
 import pytest
 from browser import Browser
+from node_metrics import HTTP_PORT
 
 import tensorflow_ignite as tfi
 from tensorflow_ignite import Credentials
@@ -48,9 +49,8 @@ def test_a_user_logs_in_by_password_and_sees_which_version_answers_and_how_fast(
     config.write_text(node_configuration(node='<property name="authenticationEnabled" value="true"/>'))
     model = keras.Sequential([keras.Input([2], name="x"), keras.layers.Dense(1, name="y")])
     model.save(tmp_path / "taxi.keras")
-    environment = {"TENSORFLOW_IGNITE_HTTP_PORT": "0"}
     with (
-        LocalCluster(1, config=config, persistent=True, environment=environment, credentials=USER) as cluster,
+        LocalCluster(1, config=config, persistent=True, environment=HTTP_PORT, credentials=USER) as cluster,
         tfi.connect(cluster.address, credentials=USER) as client,
         Browser() as window,
     ):

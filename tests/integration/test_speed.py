@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import fsspec
 import numpy as np
 import pytest
 from jobs import SCRIPTS, await_job, cli
+from node_metrics import HTTP_PORT, PREFIX, metrics
 from waiting import await_true
 
 import tensorflow_ignite as tfi
@@ -21,7 +21,6 @@ from tensorflow_ignite.errors import InvalidRequestError, JobFinishedError
 from tensorflow_ignite.jobs.handle import JobHandle
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster
-from tensorflow_ignite.testing.patience import patiently
 
 pytestmark = pytest.mark.full
 
@@ -31,7 +30,7 @@ CACHE, ROWS = "points_of_speed", 2_000
 @pytest.fixture(scope="module")
 def nodes(tolerant: Path) -> Iterator[LocalCluster]:
     """Two nodes with an HTTP port."""
-    with LocalCluster(2, config=tolerant, environment={"TENSORFLOW_IGNITE_HTTP_PORT": "0"}) as cluster:
+    with LocalCluster(2, config=tolerant, environment=HTTP_PORT) as cluster:
         x = np.random.default_rng(0).random(ROWS, np.float32)
         tfi.load(CACHE, {"x": x, "y": 2 * x + 1}, partitions=24, address=cluster.address)
         yield cluster
@@ -65,11 +64,8 @@ class Scrape:
     def __init__(self, client: tfi.Client) -> None:
         self.nodes: list[dict[str, float]] = []
         for node in client.nodes():
-            with urllib.request.urlopen(f"http://{node.http_address}/metrics", timeout=patiently(60.0)) as answer:
-                lines = answer.read().decode().splitlines()
-            assert lines[-1] == "# EOF"
-            samples = [re.fullmatch(r"tensorflow_ignite_(.+) (\S+)", line) for line in lines if line[0] != "#"]
-            self.nodes.append({sample[1]: float(sample[2]) for sample in samples if sample})
+            found = metrics(node.http_address)
+            self.nodes.append({name.removeprefix(PREFIX): value for name, value in found.items()})
 
     def values(self, name: str) -> list[float]:
         """The value of each node that has one."""
