@@ -2,6 +2,6 @@
 
 import sys
 
-from tensorflow_ignite.cli import main
+from tensorflow_ignite.cli import program
 
-sys.exit(main())
+sys.exit(program())

@@ -243,3 +243,40 @@ def test_node_passes_every_option_on(cli, monkeypatch) -> None:
         "json_output": True,
         "jvm_args": ["-Xmx2g", "-ea"],
     }
+
+
+#: In the end a thread of Arrow calls Python, and Python's own end waits for that.
+READS_ON = """
+import io, sys, time
+import pyarrow as pa
+from pyarrow import csv
+from tensorflow_ignite import cli
+
+class Slow(io.RawIOBase):
+    count = 0
+    def readable(self):
+        return True
+    def read(self, size=-1):
+        self.count += 1
+        if self.count > 2:
+            time.sleep(0.2)
+        return b"1,2\\n" * (size // 4)
+
+class Late:
+    def __del__(self, sleep=time.sleep):
+        sleep(1)
+
+def main():
+    global reader, late
+    reader, late = csv.open_csv(pa.PythonFile(Slow(), mode="r"), csv.ReadOptions(block_size=1024)), Late()
+    print("done", end="")
+    return 3
+
+cli.main = main
+sys.exit(cli.program())
+"""
+
+
+def test_the_exit_code_is_that_of_the_command_although_threads_still_run() -> None:
+    ended = subprocess.run([sys.executable, "-c", READS_ON], capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (3, "done", "")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,3 +27,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("error: interrupted", file=sys.stderr)
         return 130
     return run(argv)
+
+
+def program() -> int:
+    """Runs the command of this process, and ends the process before Python finalizes the interpreter.
+
+    Threads of Arrow free objects of Python late, for example after a file that was not read to its end. While the
+    interpreter is finalized, this aborts the process (apache/arrow#45214), and the exit code is lost.
+    """
+    code = 1
+
+    def end() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+    # The first that is registered is called last.
+    atexit.register(end)
+    code = main()
+    return code

@@ -259,7 +259,10 @@ def inspect(source: Source, path: str, options: CsvOptions, header: Header | Non
     with source.open(path) as file:
         # Not more: Arrow would read 32 blocks ahead.
         begin = file.read(2 * form.default_fragment_scan_options.read_options.block_size)
-    return form.inspect(pa.BufferReader(begin))
+    # A copy that Python does not own: a thread of Arrow that frees it late would abort a process that ends.
+    copy = pa.BufferOutputStream()
+    copy.write(begin)
+    return form.inspect(pa.BufferReader(copy.getvalue()))
 
 
 class Numbers:
