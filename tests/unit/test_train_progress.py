@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 import time
@@ -121,7 +122,9 @@ def test_a_report_with_too_many_metrics_keeps_its_step_and_the_first_of_them(
     assert (report.step, report.checkpoint_step) == (2, 2)
     assert dict(report.metrics) == {name: metrics[name] for name in sorted(metrics)[: len(report.metrics)]}
     assert len(report.metrics) == 1 if "loss" in metrics else len(report.metrics) > 1000
-    assert capsys.readouterr().err.count(f"the job shows {len(report.metrics)} of {len(metrics)} metrics") == 1
+    (shown,) = re.findall(rf"the job shows ([0-9]+) of {len(metrics)} metrics", capsys.readouterr().err)
+    # The number is that of the first report. The digits of its times may differ by one.
+    assert abs(int(shown) - len(report.metrics)) <= 1
 
 
 def test_announced_work_is_written_at_once_and_lasts_until_the_next_step(path: Path) -> None:
