@@ -3,6 +3,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# pip takes packages of this folder for installed ones.
+unexport PYTHONPATH
 
 PYTHON ?= python3
 VENV := .venv
