@@ -615,20 +615,27 @@ class CacheLoss(Value):
         cache: The cache.
         partitions: Their numbers, ascending.
         lost_at: When the first of them was lost; None: Ignite itself refuses to read them, and keeps no time.
+        is_of_service: Whether it is a cache of the service itself, with jobs, output or files.
     """
 
     cache: str
     partitions: tuple[int, ...]
     lost_at: datetime | None
+    is_of_service: bool = False
 
     @property
     def text(self) -> str:
         """The loss, in one sentence without its full stop."""
         number = len(self.partitions)
-        return (
-            f"cache {self.cache} ({_CONTENTS.get(self.cache.rpartition('-')[2], 'rows')}) has lost {number:,} "
-            f"{'partition' if number == 1 else 'partitions'}"
-        )
+        contents = f" ({_CONTENTS.get(self.cache.rpartition('-')[2], 'rows')})" if self.is_of_service else ""
+        return f"cache {self.cache}{contents} has lost {number:,} {'partition' if number == 1 else 'partitions'}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in one sentence without its full stop."""
+        if self.is_of_service:
+            return "Find damaged files (tensorflow-ignite fs check), and remove them or write them again"
+        return "Start the nodes that have the rows on disk, or load the cache again"
 
 
 @dataclass(frozen=True)
@@ -735,7 +742,7 @@ class Node(Value):
         agent: The report of its agent.
         plugin_version: Of tensorflow-ignite in the node.
         loops: The loops of the node that have failed or are silent; none: all go on.
-        losses: What the service's own caches, of jobs, output and files, have lost; the same for all nodes.
+        losses: What the caches that the caller may read, and the service's own, have lost; the same for all nodes.
         lost_nodes: The nodes that have left the cluster without being stopped and are not back, as far as the answering
             node knows; the same for all nodes.
         quarantine: Attempts of ended jobs whose processes may still run on the node: it gets no task meanwhile.

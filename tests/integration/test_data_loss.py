@@ -50,6 +50,7 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
                 assert_lost(lambda address=address: tfi.read_table("rows", options=tfi.ReadOptions(address=address)))
                 assert_lost(lambda address=address: tfi.dataset("rows", options=tfi.ReadOptions(address=address)))
                 assert_lost(lambda client=client: client.submit(script, cache="rows"))
+                assert lost_caches(client) == ["again", "rows"]
                 for node in client.nodes():
                     assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') > 0
                     assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="everywhere"}') == 0
@@ -71,7 +72,13 @@ def test_rows_that_died_with_their_nodes_are_missed_by_every_reader(tmp_path: Pa
             assert client.accept_data_loss("rows")
             assert tfi.read_table("rows", options=read_at(kept)).num_rows == left
             assert client.accept_data_loss("rows") == ()
+            assert lost_caches(client) == []
             assert metric(client.nodes()[0].http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') == 0
+
+
+def lost_caches(client: tfi.Client) -> list[str]:
+    """Without the service's own."""
+    return [loss.cache for loss in client.nodes()[0].losses if not loss.is_of_service]
 
 
 def assert_lost(call: Callable[[], Any]) -> None:

@@ -416,7 +416,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
             address="h:10820",
             host_name="h",
             agent=agent,
-            losses=[job_pb2.CacheLoss(cache="tensorflow-ignite-logs", partitions=[1, 5])],
+            losses=[job_pb2.CacheLoss(cache="tensorflow-ignite-logs", partitions=[1, 5], is_of_service=True)],
             missing_nodes=[job_pb2.MissingNode(consistent_id="n4", host="10.0.0.4")],
             lost_nodes=[job_pb2.LostNode(id="c" * 36, consistent_id="n3", address="h:10822")],
             max_tasks=4,
@@ -444,7 +444,7 @@ def test_nodes_are_listed_with_their_agents(cli, node) -> None:
     assert "node bbbbbbbb: its loop 'node runner' has failed 3 times in succession" in out
     assert "OutOfMemoryError: heap" in out
     assert "node bbbbbbbb: its loop 'reconciler' is silent" in out
-    assert "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions. To" in out
+    assert "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions. Find damaged" in out
     assert "tensorflow-ignite accept-data-loss tensorflow-ignite-logs" in out
     assert "node cccccccc at h:10822 was lost: it was killed, or the network to it is cut" in out
     assert "node n4 at 10.0.0.4 of the baseline is missing. Start it" in out

@@ -239,12 +239,9 @@ def loop_text(loop: spec.NodeLoop) -> str:
 
 
 def loss_text(loss: spec.CacheLoss) -> str:
-    """What one of the service's own caches has lost, and what to do."""
+    """What a cache has lost, and what to do."""
     since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
-    return (
-        f"{loss.text}{since}. To find damaged files: tensorflow-ignite fs check. To accept the loss: "
-        f"tensorflow-ignite accept-data-loss {loss.cache}"
-    )
+    return f"{loss.text}{since}. {loss.remedy}. To accept the loss: tensorflow-ignite accept-data-loss {loss.cache}"
 
 
 def lost_text(lost: spec.LostNode) -> str:

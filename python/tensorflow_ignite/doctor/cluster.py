@@ -222,11 +222,11 @@ def _losses(nodes: Sequence[Node]) -> Finding:
     # The same for all nodes.
     losses = nodes[0].losses if nodes else ()
     if not losses:
-        return _LOSSES.ok("the caches of jobs and files are whole")
+        return _LOSSES.ok("no cache has lost partitions")
     commands = [f"tensorflow-ignite accept-data-loss {loss.cache}" for loss in losses]
     return _LOSSES.failed(
         f"{_some([loss.text for loss in losses])}. A partition is lost with the last node that has a copy",
-        "Find damaged files (tensorflow-ignite fs check), and remove them or write them again. Then accept the loss: "
+        f"{'. '.join(dict.fromkeys(loss.remedy for loss in losses))}. To go on with what is left: "
         + "; ".join(commands[:_LISTED]),
     )
 

@@ -36,7 +36,7 @@ import org.junit.Test;
  *
  * <p>Promise (rows): Lost rows stay lost until somebody accepts the loss or the cache ends.
  *
- * <p>Promise (files): A loss of the project's caches is listed until somebody accepts it.
+ * <p>Promise (files): A loss is listed until somebody accepts it.
  */
 public class ItDataLoss {
   private static final int PARTITIONS = 24;
@@ -160,23 +160,30 @@ public class ItDataLoss {
   }
 
   @Test
-  public void lossesOfOwnCachesAreListedUntilSomebodyAcceptsThem() throws Exception {
+  public void lossesAreListedUntilSomebodyAcceptsThem() throws Exception {
     SystemCache.LOGS.open(cluster.node(0));
     load("none", 0, configuration -> {});
     // As the store's blocks without backups: the name is free, the group shows whose they are.
     load("own", 0, configuration -> configuration.setGroupName(SystemCache.PREFIX + "own"));
+    List<Integer> ofUser = onlyOn("none", 2);
     List<Integer> lost = onlyOn("own", 2);
 
     stopLastNode();
 
     cluster.storeLosses();
-    List<CacheLoss> losses = cluster.losses(1).ofSystemCaches();
-    assertEquals(1, losses.size());
-    assertEquals("own", losses.get(0).getCache());
-    assertEquals(lost, losses.get(0).getPartitionsList());
-    assertTrue(losses.get(0).hasLostAt());
+    List<CacheLoss> losses = cluster.losses(1).list();
+    assertEquals(2, losses.size());
+    assertEquals("none", losses.get(0).getCache());
+    assertEquals(ofUser, losses.get(0).getPartitionsList());
+    assertFalse(losses.get(0).getIsOfService());
+    assertEquals("own", losses.get(1).getCache());
+    assertEquals(lost, losses.get(1).getPartitionsList());
+    assertTrue(losses.get(1).hasLostAt());
+    assertTrue(losses.get(1).getIsOfService());
     assertEquals(lost, List.copyOf(cluster.losses(0).accept("own", "")));
-    assertTrue(cluster.losses(1).ofSystemCaches().isEmpty());
+    losses = cluster.losses(1).list();
+    assertEquals(1, losses.size());
+    assertEquals("none", losses.get(0).getCache());
   }
 
   /** The node that starts as the third. */

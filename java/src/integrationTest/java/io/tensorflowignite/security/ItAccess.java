@@ -30,10 +30,12 @@ import com.google.protobuf.Message;
 import com.google.protobuf.Timestamp;
 import io.grpc.Status;
 import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.AcceptDataLossRequest;
 import io.tensorflowignite.v1.Access;
 import io.tensorflowignite.v1.Attempt;
 import io.tensorflowignite.v1.BeginWriteRequest;
 import io.tensorflowignite.v1.BeginWriteResponse;
+import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.CheckBlocksRequest;
 import io.tensorflowignite.v1.DeployModelRequest;
 import io.tensorflowignite.v1.GetJobRequest;
@@ -44,6 +46,8 @@ import io.tensorflowignite.v1.ListCachesRequest;
 import io.tensorflowignite.v1.ListCachesResponse;
 import io.tensorflowignite.v1.ListJobsRequest;
 import io.tensorflowignite.v1.ListJobsResponse;
+import io.tensorflowignite.v1.ListNodesRequest;
+import io.tensorflowignite.v1.ListNodesResponse;
 import io.tensorflowignite.v1.MakeDirectoryRequest;
 import io.tensorflowignite.v1.ModelKey;
 import io.tensorflowignite.v1.PredictRequest;
@@ -187,6 +191,33 @@ public class ItAccess {
   private static List<String> caches(RawCalls.Answer answer) throws Exception {
     return ImmutableList.copyOf(
         ListCachesResponse.parseFrom(answer.messages.get(0)).getCachesList());
+  }
+
+  @Test
+  public void lossesAreShownOfCachesThatTheCallerMayRead() throws Exception {
+    try {
+      node.lose("images", "salaries", SystemCache.JOBS.cacheName());
+      assertEquals(
+          ImmutableList.of("images", SystemCache.JOBS.cacheName()), lossesFor(as("watcher")));
+      assertEquals(
+          ImmutableList.of("images", "salaries", SystemCache.JOBS.cacheName()),
+          lossesFor(as("root")));
+    } finally {
+      for (String cache : ImmutableList.of("images", "salaries", SystemCache.JOBS.cacheName())) {
+        Message accept = AcceptDataLossRequest.newBuilder().setCache(cache).build();
+        calls.call(JOBS + "AcceptDataLoss", accept, as("root")).assertAnswered();
+      }
+    }
+    assertEquals(ImmutableList.of(), lossesFor(as("root")));
+  }
+
+  private static List<String> lossesFor(String credentials) throws Exception {
+    RawCalls.Answer answer =
+        calls.call(JOBS + "ListNodes", ListNodesRequest.getDefaultInstance(), credentials);
+    answer.assertAnswered();
+    return ListNodesResponse.parseFrom(answer.messages.get(0)).getNodes(0).getLossesList().stream()
+        .map(CacheLoss::getCache)
+        .collect(Collectors.toList());
   }
 
   @Test

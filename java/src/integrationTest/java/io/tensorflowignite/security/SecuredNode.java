@@ -26,6 +26,7 @@ import io.tensorflowignite.data.change.ChangeFeeds;
 import io.tensorflowignite.data.flight.NodeDirectory;
 import io.tensorflowignite.data.loss.CacheLosses;
 import io.tensorflowignite.data.tcp.TcpPort;
+import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.job.JobAdmission;
 import io.tensorflowignite.job.JobFileStore;
 import io.tensorflowignite.job.JobRemoval;
@@ -45,10 +46,13 @@ import io.tensorflowignite.settings.StorageSettings;
 import io.tensorflowignite.storage.Storage;
 import io.tensorflowignite.table.JobIndex;
 import io.tensorflowignite.table.JobTable;
+import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.table.NodeTable;
 import io.tensorflowignite.table.SystemCache;
+import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.Job;
 import io.tensorflowignite.v1.ModelKey;
+import io.tensorflowignite.v1.Node;
 import io.tensorflowignite.v1.StartModelRequest;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -72,6 +76,7 @@ final class SecuredNode implements AutoCloseable {
           .put("etl", "secret-of-etl")
           .put("nobody", "secret")
           .put("lister", "secret-of-lister")
+          .put("watcher", "secret-of-watcher")
           .put("root", "roots")
           .build();
 
@@ -105,6 +110,7 @@ final class SecuredNode implements AutoCloseable {
       jobs.insert(job);
     }
     NodeTable nodes = new NodeTable(node);
+    nodes.put(Node.newBuilder().setId(node.cluster().localNode().id().toString()).build());
     JobFileStore files = new JobFileStore(storage);
     SecuritySettings settings = new SecuritySettings();
     settings.tokens(
@@ -124,6 +130,8 @@ final class SecuredNode implements AutoCloseable {
             "lister files /",
             "lister files /listed",
             "lister files /listed-file",
+            "watcher watch",
+            "watcher read images",
             "root all"));
     IgniteSecurityAccess users = new IgniteSecurityAccess(node);
     Authentication authentication =
@@ -196,6 +204,19 @@ final class SecuredNode implements AutoCloseable {
       services.add(service.bindService());
     }
     server = LoopbackServer.start(node.log(), Collections.singletonList(authentication), all);
+  }
+
+  /** The caches have lost their first partition. */
+  void lose(String... caches) {
+    for (String cache : caches) {
+      new LossTable(node)
+          .add(
+              CacheLoss.newBuilder()
+                  .setCache(cache)
+                  .setDeploymentId(CacheDescriptor.of(node, cache).orElseThrow().deploymentId())
+                  .addPartitions(0)
+                  .build());
+    }
   }
 
   String address() {

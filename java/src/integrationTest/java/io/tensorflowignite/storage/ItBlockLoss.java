@@ -144,10 +144,10 @@ public class ItBlockLoss {
       StorageTest.assertFails(ERROR_CODE_DATA_LOST, () -> read(left));
       StorageTest.assertFails(ERROR_CODE_DATA_LOST, () -> write(left));
       CacheLosses losses = new CacheLosses(cluster.nodes.get(1));
-      assertEquals("store-files", losses.ofSystemCaches().get(0).getCache());
+      assertEquals("store-files", losses.list().get(0).getCache());
 
       losses.accept("store-files", "");
-      assertTrue(losses.ofSystemCaches().isEmpty());
+      assertTrue(losses.list().isEmpty());
       List<FileInfo> found = new ArrayList<>();
       left.tree().list("/", found::addAll);
       assertEquals(List.of(), found);

@@ -610,7 +610,7 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   public void listNodes(ListNodesRequest request, StreamObserver<ListNodesResponse> response) {
     guard.nodes();
     List<Node> live = nodes.live();
-    List<CacheLoss> lost = losses.ofSystemCaches();
+    List<CacheLoss> lost = visibleLosses();
     List<LostNode> lostNodes = departures.lost();
     List<MissingNode> missing = Baseline.missing(ignite);
     Set<String> outside = Baseline.outside(ignite);
@@ -625,6 +625,20 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
                 .setIsOutsideBaseline(outside.contains(node.getConsistentId()))
                 .build());
     answer(response, ListNodesResponse.newBuilder().addAllNodes(live).build());
+  }
+
+  /** The losses of the service's own caches, and of those that the caller may read. */
+  private List<CacheLoss> visibleLosses() {
+    List<CacheLoss> known = losses.list();
+    List<String> ofUsers =
+        known.stream()
+            .filter(loss -> !loss.getIsOfService())
+            .map(CacheLoss::getCache)
+            .collect(Collectors.toList());
+    Set<String> readable = Set.copyOf(guard.readable(ofUsers));
+    return known.stream()
+        .filter(loss -> loss.getIsOfService() || readable.contains(loss.getCache()))
+        .collect(Collectors.toList());
   }
 
   @Override

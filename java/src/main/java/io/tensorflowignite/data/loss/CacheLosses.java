@@ -7,6 +7,7 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.ignite.LostPartitions;
 import io.tensorflowignite.metrics.Metric;
 import io.tensorflowignite.metrics.NodeMetrics;
 import io.tensorflowignite.table.LossTable;
@@ -16,11 +17,11 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteException;
 import org.apache.ignite.IgniteLogger;
@@ -59,16 +60,34 @@ public final class CacheLosses {
     metrics.observe(
         Metric.LOST_PARTITIONS,
         to ->
-            ignite.cacheNames().stream()
-                .sorted()
-                .map(cache -> Map.entry(cache, count(cache)))
-                .filter(loss -> loss.getValue() > 0)
+            list().stream()
                 .limit(MAX_CACHES)
-                .forEach(loss -> to.add(loss.getValue(), loss.getKey())));
+                .forEach(loss -> to.add(loss.getPartitionsCount(), loss.getCache())));
   }
 
-  private int count(String cache) {
-    return Deployment.of(ignite, cache).map(now -> all(now, now.rememberedHere()).size()).orElse(0);
+  /**
+   * The losses that this node knows, sorted by cache; starts no cache on this node. Without the
+   * rows of nodes, which come back at once.
+   */
+  public List<CacheLoss> list() {
+    return Stream.concat(
+            LostPartitions.caches(ignite).stream(), table.all().stream().map(CacheLoss::getCache))
+        .filter(cache -> !cache.equals(SystemCache.NODES.cacheName()))
+        .distinct()
+        .sorted()
+        .flatMap(cache -> Deployment.of(ignite, cache).stream().map(now -> loss(cache, now)))
+        .filter(loss -> loss.getPartitionsCount() > 0)
+        .collect(Collectors.toList());
+  }
+
+  private CacheLoss loss(String cache, Deployment deployment) {
+    return table.get(deployment.id()).orElseGet(CacheLoss::getDefaultInstance).toBuilder()
+        .setCache(cache)
+        .setDeploymentId(deployment.id())
+        .setIsOfService(SystemCache.isSystem(ignite, cache))
+        .clearPartitions()
+        .addAllPartitions(all(deployment, deployment.rememberedHere()))
+        .build();
   }
 
   /** The partitions whose rows do not come back; empty if there is no such cache. */
@@ -80,26 +99,6 @@ public final class CacheLosses {
     return deployment.get().isPersistent()
         ? Collections.emptySortedSet()
         : all(cache, deployment.get());
-  }
-
-  /** The losses of the service's own caches, sorted by cache; rows of nodes come back at once. */
-  public List<CacheLoss> ofSystemCaches() {
-    return ignite.cacheNames().stream()
-        .filter(cache -> SystemCache.isSystem(ignite, cache))
-        .filter(cache -> !cache.equals(SystemCache.NODES.cacheName()))
-        .sorted()
-        .flatMap(cache -> Deployment.of(ignite, cache).stream().map(now -> loss(cache, now)))
-        .filter(loss -> loss.getPartitionsCount() > 0)
-        .collect(Collectors.toList());
-  }
-
-  private CacheLoss loss(String cache, Deployment deployment) {
-    return table.get(deployment.id()).orElseGet(CacheLoss::getDefaultInstance).toBuilder()
-        .setCache(cache)
-        .setDeploymentId(deployment.id())
-        .clearPartitions()
-        .addAllPartitions(all(cache, deployment))
-        .build();
   }
 
   /** Throws if one of these partitions has no copy. */

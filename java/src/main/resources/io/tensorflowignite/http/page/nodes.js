@@ -21,7 +21,7 @@ function view(nodes) {
     ...lost.map((node) => `Node ${short(node.id)} (${node.address}) has left without being stopped, at ${clock(node.lost_at)}.`),
     ...missing.map((node) => `Node ${node.consistent_id}${node.host ? ` (${node.host})` : ""} of the baseline is not in the cluster.`),
     ...nodes.filter((node) => node.is_outside_baseline).map((node) => `Node ${short(node.id)} (${node.consistent_id}) is outside of the baseline, and gets no partitions.`),
-    ...losses.map((loss) => `The service's cache ${loss.cache} has lost all copies of ${counted(loss.partitions?.length, "partition")}.`),
+    ...losses.map((loss) => `${loss.is_of_service ? "The service's cache" : "Cache"} ${loss.cache} has lost all copies of ${counted(loss.partitions?.length, "partition")}.`),
     ...nodes.flatMap((node) => (node.quarantine ?? []).map((each) => `Node ${short(node.id)} is in quarantine: processes of attempt ${each.attempt} of job ${short(each.job_id)} may still run there.`)),
     ...nodes.flatMap((node) => (node.loops ?? []).map((loop) => `Node ${short(node.id)}: the loop "${loop.name}" ${loop.error ? `has failed: ${loop.error}` : "is silent"}.`)),
   ];
