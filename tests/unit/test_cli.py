@@ -280,3 +280,18 @@ sys.exit(cli.program())
 def test_the_exit_code_is_that_of_the_command_although_threads_still_run() -> None:
     ended = subprocess.run([sys.executable, "-c", READS_ON], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (3, "done", "")
+
+
+def test_the_completion_of_shells_exits_with_0() -> None:
+    command = [sys.executable, "-m", "tensorflow_ignite", "--show-completion", "bash"]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, check=False)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "complete" in shown.stdout
+
+
+def test_a_signal_before_the_command_runs_is_an_interrupt(cli, monkeypatch) -> None:
+    def interrupted(program: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(typer.main, "get_command", interrupted)
+    assert cli("ps") == (130, "", "error: interrupted\n")

@@ -38,12 +38,17 @@ def program() -> int:
     code = 1
 
     def end() -> None:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             with suppress(OSError, ValueError):
                 stream.flush()
         os._exit(code)
 
     # The first that is registered is called last.
     atexit.register(end)
-    code = main()
+    try:
+        code = main()
+    except SystemExit as ended:
+        # Shell completion ends so.
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        raise
     return code

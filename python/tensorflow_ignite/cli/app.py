@@ -162,8 +162,8 @@ def run(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="replace")  # a task's output may hold what this terminal cannot show
     system.enable_colours()
     server_warnings.report_to(_print_warning)
-    command = typer.main.get_command(program_for(arguments))
     try:
+        command = typer.main.get_command(program_for(arguments))
         result: Any = command.main(arguments or ["--help"], prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, typer.Abort):
