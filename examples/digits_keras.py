@@ -18,9 +18,9 @@ strategy = tfi.train.strategy()  # before any operation of TensorFlow: the worke
 EPOCHS, BATCH = 15, 96
 
 
-def scaled(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Pixels from 0 to 1, and labels, of a batch."""
-    return tf.ensure_shape(features["pixels"], [None, 64]) / 16.0, label
+def pixels(features: dict[str, tf.Tensor], label: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Pixels from 0 to 16, and labels, of a batch."""
+    return tf.ensure_shape(features["pixels"], [None, 64]), label
 
 
 context = tfi.train.context(cache="digits")  #
@@ -29,7 +29,9 @@ rows = tfi.dataset("digits", columns=["pixels", "label"], label="label", shuffle
 test = tfi.dataset("digits_test", columns=["pixels", "label"], label="label")  #
 
 with strategy.scope():  #
-    model = keras.Sequential([keras.Input([64]), keras.layers.Dense(64, "relu"), keras.layers.Dense(10)])
+    # The model itself scales, so that a prediction takes the pixels of the cache.
+    scale = keras.layers.Rescaling(1 / 16)
+    model = keras.Sequential([keras.Input([64]), scale, keras.layers.Dense(64, "relu"), keras.layers.Dense(10)])
     model.compile(
         keras.optimizers.Adam(0.003),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
@@ -38,7 +40,7 @@ with strategy.scope():  #
 
 saved = tfi.train.CheckpointCallback(every_steps=50)  #
 model.fit(
-    rows.batch(BATCH).map(scaled),
+    rows.batch(BATCH).map(pixels),
     epochs=EPOCHS,
     steps_per_epoch=context.steps_per_epoch(BATCH),  #
     callbacks=[saved],  #
@@ -46,7 +48,7 @@ model.fit(
     verbose=2 if context.is_chief else 0,
 )
 
-_, accuracy = model.evaluate(test.batch(512).map(scaled), verbose=0)
+_, accuracy = model.evaluate(test.batch(512).map(pixels), verbose=0)
 if context.is_chief:  # the other workers have the same model
     if saved.checkpoint.resumed_from_step:
         print(f"resumed from step {saved.checkpoint.resumed_from_step}")

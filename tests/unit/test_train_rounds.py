@@ -414,8 +414,13 @@ def test_a_published_version_that_cannot_be_used_is_named(models: Models, tmp_pa
     add(models, b"no model", tmp_path)
     with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/2/model\.keras, cannot be measured"):
         publish(models, "0.2")
+    (tmp_path / "exported").mkdir()
+    (tmp_path / "exported/saved_model.pb").touch()
+    models.add("trips", tmp_path / "exported", signatures={})
+    with pytest.raises(InvalidRequestError, match=r"ignite:///models/trips/3, is no \.keras file.* under another name"):
+        publish(models, "0.2")
     add(models, b"\xff", tmp_path)
-    with pytest.raises(InvalidRequestError, match=r"/trips/3/model\.keras, cannot be loaded .*model rm trips:3"):
+    with pytest.raises(InvalidRequestError, match=r"/trips/4/model\.keras, cannot be loaded .*model rm trips:4"):
         publish(models, "0.2")
 
 

@@ -83,6 +83,12 @@ def take_part(model: Any) -> None:
 
 
 def _measure_published(version: ModelVersion, package: Any, path: Path, measure: Measure) -> float:
+    if not path.exists():
+        raise errors.InvalidRequestError(
+            f"the newest version, {version.url}, is no .keras file, but for example a SavedModel of "
+            "tensorflow_ignite.train.export. A new model is compared with a .keras file only. Publish under another "
+            "name"
+        )
     try:
         model = package.models.load_model(str(path))
     except Exception as error:
