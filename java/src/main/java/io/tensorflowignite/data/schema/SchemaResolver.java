@@ -1,6 +1,5 @@
 package io.tensorflowignite.data.schema;
 
-import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_SCHEMA_UNKNOWN;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
@@ -16,8 +15,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.arrow.vector.types.pojo.Field;
@@ -35,9 +32,6 @@ import org.apache.ignite.cache.QueryEntity;
  * metadata.
  */
 public final class SchemaResolver {
-  /** ALTER TABLE on another node ends a moment before this node has the new columns. */
-  private static final long ALTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
   private final Ignite ignite;
   private final SchemaStore store;
 
@@ -53,26 +47,6 @@ public final class SchemaResolver {
    * @param names empty: all columns
    */
   public List<CacheColumn> select(
-      IgniteCache<Object, Object> cache,
-      List<String> names,
-      boolean withKey,
-      RequestedTypes types) {
-    long end = System.nanoTime() + ALTER_NANOS;
-    while (true) {
-      try {
-        return selectOnce(cache, names, withKey, types);
-      } catch (TensorFlowIgniteException e) {
-        if (e.code() != ERROR_CODE_COLUMN_NOT_FOUND
-            || entities(cache).isEmpty()
-            || System.nanoTime() - end > 0) {
-          throw e;
-        }
-        LockSupport.parkNanos(ALTER_NANOS / 20);
-      }
-    }
-  }
-
-  private List<CacheColumn> selectOnce(
       IgniteCache<Object, Object> cache,
       List<String> names,
       boolean withKey,

@@ -3,6 +3,7 @@ package io.tensorflowignite.data.stream;
 import static io.tensorflowignite.base.TensorFlowIgniteException.invalidRequest;
 import static io.tensorflowignite.base.TensorFlowIgniteException.limitExceeded;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_NOT_FOUND;
+import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_COLUMN_NOT_FOUND;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.data.change.ChangeFeeds;
@@ -15,6 +16,7 @@ import io.tensorflowignite.data.read.ReadPaces;
 import io.tensorflowignite.data.read.ReadTurns;
 import io.tensorflowignite.data.read.RowReader;
 import io.tensorflowignite.data.read.ScanMemory;
+import io.tensorflowignite.data.schema.CacheEntities;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.settings.ReadRate;
 import io.tensorflowignite.v1.ReadCommand;
@@ -23,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -57,6 +60,12 @@ public final class RowStreams {
   private final ReadPaces paces;
   private final ReadCounts counts = new ReadCounts();
   private final ScanMemory scans = new ScanMemory();
+
+  /** ALTER TABLE on another node ends a moment before this node has the new columns. */
+  private static final long ALTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private static final long ALTER_POLL_MILLIS = 50;
+
   private final ReadTurns scanTurns = ReadTurns.ofScans();
   private final ReadTurns queryTurns = ReadTurns.ofQueries();
   // A count takes a thread of Ignite's query pool on each node, and others need these too.
@@ -111,11 +120,21 @@ public final class RowStreams {
    */
   public ReadPlan plan(ReadCommand command, Consumer<String> authorize)
       throws InterruptedException {
-    scanTurns.begin();
-    try {
-      return new ReadPlan(ignite, localNode, schemas, losses, command, authorize);
-    } finally {
-      scanTurns.end();
+    long end = System.nanoTime() + ALTER_NANOS;
+    while (true) {
+      scanTurns.begin();
+      try {
+        return new ReadPlan(ignite, localNode, schemas, losses, command, authorize);
+      } catch (TensorFlowIgniteException e) {
+        if (e.code() != ERROR_CODE_COLUMN_NOT_FOUND
+            || CacheEntities.of(ignite, command.getCache()).isEmpty()
+            || System.nanoTime() - end > 0) {
+          throw e;
+        }
+      } finally {
+        scanTurns.end();
+      }
+      TimeUnit.MILLISECONDS.sleep(ALTER_POLL_MILLIS);
     }
   }
 
