@@ -13,7 +13,7 @@ from waiting import await_true
 
 import tensorflow_ignite as tfi
 from local_nodes import GIVES_UP_AFTER_A_MINUTE
-from tensorflow_ignite.errors import ClusterNotActiveError, DataLossError
+from tensorflow_ignite.errors import ClusterNotActiveError, DataLossError, InvalidRequestError
 from tensorflow_ignite.spec import Job
 from tensorflow_ignite.testing import LocalCluster, node_configuration
 
@@ -58,7 +58,12 @@ def test_rows_checkpoints_and_jobs_come_back_with_their_nodes_and_an_inactive_cl
             for node in client.nodes():
                 assert metric(node.http_address, 'tensorflow_ignite_lost_partitions{cache="rows"}') > 0
                 assert metric(node.http_address, 'tensorflow_ignite_baseline_nodes{state="offline"}') == 1
-            assert f"node {name} at " in cli("nodes", address=cluster.address).stdout
+            shown = cli("nodes", address=cluster.address).stdout
+            assert f"node {name} at " in shown
+            assert "cache rows has lost " in shown
+            # Its old rows are on the disk of that node, and would come back with it.
+            with pytest.raises(InvalidRequestError, match=f"cache rows is not replaced.*{name} at "):
+                tfi.load("rows", {"id": np.arange(5)}, if_exists="replace", address=cluster.address)
 
             [last] = cluster.restart_nodes(last)
             await_job(job, lambda job: job.state == "running" and len(job.attempts) == 2)

@@ -5,6 +5,7 @@ import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_CACHE_EXISTS;
 import static io.tensorflowignite.v1.ErrorCode.ERROR_CODE_ROW_MISMATCH;
 
 import io.tensorflowignite.base.TensorFlowIgniteException;
+import io.tensorflowignite.baseline.Baseline;
 import io.tensorflowignite.data.schema.CacheColumn;
 import io.tensorflowignite.data.schema.CacheLookup;
 import io.tensorflowignite.data.schema.CacheSchema;
@@ -13,6 +14,7 @@ import io.tensorflowignite.data.schema.NodeZones;
 import io.tensorflowignite.data.schema.SchemaResolver;
 import io.tensorflowignite.data.schema.SchemaStore;
 import io.tensorflowignite.data.schema.StoredTypes;
+import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.region.PartitionMemory;
 import io.tensorflowignite.region.Purpose;
 import io.tensorflowignite.region.Reservation;
@@ -106,6 +108,7 @@ final class LoadTarget {
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
+      requireAllCopies(ignite, plan.cache());
       if (!plan.command.getOnlyCheck()) {
         new CacheRemoval(ignite).destroy(plan.cache());
       }
@@ -126,6 +129,21 @@ final class LoadTarget {
     if (!SystemCache.userCaches(ignite).contains(cache)) {
       throw invalidRequest(
           "cache %s cannot be loaded; it is a system cache; choose another name", cache);
+    }
+  }
+
+  /** Refuses to replace a cache that has rows on the disk of a node that is off. */
+  private static void requireAllCopies(Ignite ignite, String cache) {
+    String missing =
+        Baseline.missing(ignite).stream().map(Baseline::text).collect(Collectors.joining(", "));
+    if (!missing.isEmpty()
+        && CacheDescriptor.of(ignite, cache).filter(CacheDescriptor::isPersistent).isPresent()) {
+      throw invalidRequest(
+          "cache %s is not replaced, since nodes of the baseline are off (%s); these have its old"
+              + " rows on disk, which would be read among the new ones when they start; start these"
+              + " nodes and load again, or remove those that are permanently off (tensorflow-ignite"
+              + " baseline --remove NODE), or load into a cache of another name",
+          cache, missing);
     }
   }
 
