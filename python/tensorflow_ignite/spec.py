@@ -8,6 +8,7 @@ this version does not know, it is ``"unknown-NUMBER"``.
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -616,12 +617,14 @@ class CacheLoss(Value):
         partitions: Their numbers, ascending.
         lost_at: When the first of them was lost; None: Ignite itself refuses to read them, and keeps no time.
         is_of_service: Whether it is a cache of the service itself, with jobs, output or files.
+        is_persistent: Whether its rows are on disk too, and come back with their nodes.
     """
 
     cache: str
     partitions: tuple[int, ...]
     lost_at: datetime | None
     is_of_service: bool = False
+    is_persistent: bool = False
 
     @property
     def text(self) -> str:
@@ -635,7 +638,16 @@ class CacheLoss(Value):
         """What to do, in one sentence without its full stop."""
         if self.is_of_service:
             return "Find damaged files (tensorflow-ignite fs check), and remove them or write them again"
-        return "Start the nodes that have the rows on disk, or load the cache again"
+        if self.is_persistent:
+            return "Start the nodes that have the rows on disk"
+        return "Load the cache again, with more backups"
+
+    @property
+    def accept(self) -> str:
+        """The command that accepts the loss."""
+        return (
+            f"tensorflow-ignite accept-data-loss {'-- ' if self.cache.startswith('-') else ''}{shlex.quote(self.cache)}"
+        )
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,8 @@ def test_nodes_that_differ_are_named(node, change, step, outcome, text) -> None:
 def test_nodes_with_a_fault_are_named_with_the_remedy(node) -> None:
     first, second, third = node.state.nodes
     first.losses.add(cache="tensorflow-ignite-logs", partitions=[1, 5], is_of_service=True)
-    first.losses.add(cache="my-files", partitions=[7])
+    first.losses.add(cache="my files", partitions=[7])
+    first.losses.add(cache="-on-disk", partitions=[7, 9], is_persistent=True)
     first.missing_nodes.add(consistent_id="n4", host="10.0.0.4")
     second.is_outside_baseline = True
     second.plugin_version = ""
@@ -136,8 +137,13 @@ def test_nodes_with_a_fault_are_named_with_the_remedy(node) -> None:
     found = examine(node.address)
     lost = "cache tensorflow-ignite-logs (output of unfinished jobs) has lost 2 partitions"
     accept = "tensorflow-ignite accept-data-loss"
-    check(found["losses"], "failed", lost, f"{accept} tensorflow-ignite-logs; {accept} my-files")
-    check(found["losses"], "failed", "cache my-files has lost 1 partition", "or load the cache again")
+    check(
+        found["losses"], "failed", lost, f"{accept} tensorflow-ignite-logs; {accept} 'my files'; {accept} -- -on-disk"
+    )
+    check(found["losses"], "failed", "cache my files has lost 1 partition", "Load the cache again, with more backups")
+    check(
+        found["losses"], "failed", "cache -on-disk has lost 2 partitions", "Start the nodes that have the rows on disk"
+    )
     check(found["baseline"], "warning", "n4 at 10.0.0.4 of the baseline is missing", "baseline --remove NODE")
     check(found["baseline"], "warning", "node 1a1b2c3d on h1 is outside of the baseline", "baseline --add-online")
     check(found["plugin"], "failed", "; unknown on node 1a1b2c3d on h1")

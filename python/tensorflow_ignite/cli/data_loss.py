@@ -21,6 +21,8 @@ def accept_data_loss(
 ) -> None:
     """Accept that partitions of a cache have lost all their copies: the remaining rows are the whole cache from now on.
 
+    If Ignite itself refuses to read them (on disk, or by a loss policy), this holds for all caches of its group.
+
     \b
     Examples:
       tensorflow-ignite accept-data-loss images

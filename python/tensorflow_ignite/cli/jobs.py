@@ -12,7 +12,7 @@ from tensorflow_ignite import spec
 from tensorflow_ignite.cli.credentials import addresses_of, resolve_credentials
 from tensorflow_ignite.cli.errors import CommandLineError
 from tensorflow_ignite.cli.options import Address, JobId, JobIds, Json, moment, one_of, option, session, usage
-from tensorflow_ignite.cli.render import age, count, fold, paint, print_json, short_id, table
+from tensorflow_ignite.cli.render import age, count, escaped, fold, paint, print_json, short_id, table
 from tensorflow_ignite.jobs import checks
 
 # Jobs in the queue of which ps prints the reasons.
@@ -241,7 +241,7 @@ def loop_text(loop: spec.NodeLoop) -> str:
 def loss_text(loss: spec.CacheLoss) -> str:
     """What a cache has lost, and what to do."""
     since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
-    return f"{loss.text}{since}. {loss.remedy}. To accept the loss: tensorflow-ignite accept-data-loss {loss.cache}"
+    return escaped(f"{loss.text}{since}. {loss.remedy}. To accept the loss: {loss.accept}")
 
 
 def lost_text(lost: spec.LostNode) -> str:

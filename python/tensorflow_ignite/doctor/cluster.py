@@ -223,11 +223,10 @@ def _losses(nodes: Sequence[Node]) -> Finding:
     losses = nodes[0].losses if nodes else ()
     if not losses:
         return _LOSSES.ok("no cache has lost partitions")
-    commands = [f"tensorflow-ignite accept-data-loss {loss.cache}" for loss in losses]
     return _LOSSES.failed(
         f"{_some([loss.text for loss in losses])}. A partition is lost with the last node that has a copy",
         f"{'. '.join(dict.fromkeys(loss.remedy for loss in losses))}. To go on with what is left: "
-        + "; ".join(commands[:_LISTED]),
+        + "; ".join(loss.accept for loss in losses[:_LISTED]),
     )
 
 

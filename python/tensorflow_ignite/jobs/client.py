@@ -493,8 +493,9 @@ class Client:
     def accept_data_loss(self, cache: str) -> tuple[int, ...]:
         """Accepts for all callers that partitions of a cache have lost all their copies.
 
-        From now on the remaining rows are the whole cache. To accept it only once, see `Restart.allow_data_loss`,
-        and ``accept_data_loss`` of `tensorflow_ignite.dataset` and `tensorflow_ignite.read_table`.
+        From now on the remaining rows are the whole cache. If Ignite itself refuses to read them (on disk, or by a loss
+        policy), this holds for all caches of its group. To accept it only once, see `Restart.allow_data_loss`, and
+        ``accept_data_loss`` of `tensorflow_ignite.dataset` and `tensorflow_ignite.read_table`.
 
         Args:
             cache: Name of the cache.

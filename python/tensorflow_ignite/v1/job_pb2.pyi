@@ -955,20 +955,22 @@ class AgentInfo(_message.Message):
     def __init__(self, pid: _Optional[int] = ..., python: _Optional[str] = ..., python_version: _Optional[str] = ..., package_version: _Optional[str] = ..., tensorflow_version: _Optional[str] = ..., error: _Optional[str] = ..., warm_processes: _Optional[int] = ..., warm_bytes: _Optional[int] = ..., gpus: _Optional[_Iterable[_Union[Gpu, _Mapping]]] = ...) -> None: ...
 
 class CacheLoss(_message.Message):
-    __slots__ = ("cache", "deployment_id", "partitions", "lost_at", "owners", "is_of_service")
+    __slots__ = ("cache", "deployment_id", "partitions", "lost_at", "owners", "is_of_service", "is_persistent")
     CACHE_FIELD_NUMBER: _ClassVar[int]
     DEPLOYMENT_ID_FIELD_NUMBER: _ClassVar[int]
     PARTITIONS_FIELD_NUMBER: _ClassVar[int]
     LOST_AT_FIELD_NUMBER: _ClassVar[int]
     OWNERS_FIELD_NUMBER: _ClassVar[int]
     IS_OF_SERVICE_FIELD_NUMBER: _ClassVar[int]
+    IS_PERSISTENT_FIELD_NUMBER: _ClassVar[int]
     cache: str
     deployment_id: str
     partitions: _containers.RepeatedScalarFieldContainer[int]
     lost_at: _timestamp_pb2.Timestamp
     owners: _containers.RepeatedScalarFieldContainer[str]
     is_of_service: bool
-    def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owners: _Optional[_Iterable[str]] = ..., is_of_service: bool = ...) -> None: ...
+    is_persistent: bool
+    def __init__(self, cache: _Optional[str] = ..., deployment_id: _Optional[str] = ..., partitions: _Optional[_Iterable[int]] = ..., lost_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., owners: _Optional[_Iterable[str]] = ..., is_of_service: bool = ..., is_persistent: bool = ...) -> None: ...
 
 class JobFence(_message.Message):
     __slots__ = ("job_id", "attempt", "tasks")

@@ -6,6 +6,10 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import io.tensorflowignite.Await;
+import io.tensorflowignite.LoopbackNodes;
+import io.tensorflowignite.data.loss.CacheLosses;
+import io.tensorflowignite.ignite.CacheDescriptor;
+import io.tensorflowignite.table.LossTable;
 import io.tensorflowignite.table.SystemCache;
 import io.tensorflowignite.v1.CacheLoss;
 import io.tensorflowignite.v1.Nulls;
@@ -13,23 +17,28 @@ import io.tensorflowignite.v1.ReadCommand;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.arrow.flight.FlightRuntimeException;
 import org.apache.ignite.Ignite;
+import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheMode;
 import org.apache.ignite.cache.PartitionLossPolicy;
 import org.apache.ignite.cache.affinity.Affinity;
 import org.apache.ignite.cache.affinity.rendezvous.RendezvousAffinityFunction;
 import org.apache.ignite.cluster.ClusterNode;
 import org.apache.ignite.configuration.CacheConfiguration;
+import org.apache.ignite.configuration.IgniteConfiguration;
 import org.apache.ignite.internal.IgniteNodeAttributes;
 import org.apache.ignite.lang.IgnitePredicate;
 import org.junit.After;
 import org.junit.Before;
+import org.junit.Rule;
 import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
 
 /**
  * Partitions without any copy are an error, until somebody accepts that or loads them again.
@@ -41,6 +50,8 @@ import org.junit.Test;
 public class ItDataLoss {
   private static final int PARTITIONS = 24;
   private static final int ROWS = 240;
+
+  @Rule public final TemporaryFolder work = new TemporaryFolder();
 
   private DataCluster cluster;
 
@@ -184,6 +195,51 @@ public class ItDataLoss {
     losses = cluster.losses(1).list();
     assertEquals(1, losses.size());
     assertEquals("none", losses.get(0).getCache());
+  }
+
+  @Test
+  public void aLossThatIgniteRemembersIsAcceptedForAllCachesOfTheGroup() throws Exception {
+    for (String cache : List.of("first", "second")) {
+      load(
+          cache,
+          0,
+          configuration ->
+              configuration
+                  .setGroupName("group")
+                  .setPartitionLossPolicy(PartitionLossPolicy.READ_WRITE_SAFE));
+    }
+    load("alone", 0, configuration -> {});
+    stopLastNode();
+    cluster.storeLosses();
+    CacheLosses losses = cluster.losses(0);
+    assertEquals(List.of("first", "second"), losses.acceptedWith("second"));
+    assertEquals(List.of("alone"), losses.acceptedWith("alone"));
+    assertFalse(losses.remembered("first").isEmpty());
+    losses.accept("second", "");
+    assertEquals(Set.of(), Set.copyOf(losses.remembered("first")));
+    assertEquals(List.of("first"), losses.acceptedWith("first"));
+  }
+
+  @Test
+  public void eachCacheOfANodesConfigurationLosesItsOwnPartitions() throws Exception {
+    IgniteConfiguration configuration =
+        new LoopbackNodes(1)
+            .configuration("configured", work.getRoot().toPath())
+            .setCacheConfiguration(
+                new CacheConfiguration<>("one"), new CacheConfiguration<>("other"));
+    try (Ignite node = Ignition.start(configuration)) {
+      SystemCache.LOSSES.open(node);
+      new LossTable(node)
+          .add(
+              CacheLoss.newBuilder()
+                  .setCache("one")
+                  .setDeploymentId(CacheDescriptor.of(node, "one").orElseThrow().deploymentId())
+                  .addPartitions(7)
+                  .build());
+      CacheLosses losses = new CacheLosses(node);
+      assertEquals(Set.of(7), losses.permanent("one"));
+      assertEquals(Set.of(), losses.permanent("other"));
+    }
   }
 
   /** The node that starts as the third. */

@@ -710,11 +710,13 @@ public final class NodeApiService extends NodeApiServiceGrpc.NodeApiServiceImplB
   public void acceptDataLoss(
       AcceptDataLossRequest request, StreamObserver<AcceptDataLossResponse> response) {
     String cache = CacheNames.resolve(ignite, request.getCache());
-    if (SystemCache.isSystem(ignite, cache)) {
-      // A system cache holds jobs and files of all users.
-      guard.writeTree("/", TaskKey.getDefaultInstance());
-    } else {
-      guard.writeCache(cache, false, false);
+    for (String accepted : losses.acceptedWith(cache)) {
+      if (SystemCache.isSystem(ignite, accepted)) {
+        // A system cache holds jobs and files of all users.
+        guard.writeTree("/", TaskKey.getDefaultInstance());
+      } else {
+        guard.writeCache(accepted, false, false);
+      }
     }
     SortedSet<Integer> lost = losses.accept(cache, guard.owner());
     answer(response, AcceptDataLossResponse.newBuilder().addAllPartitions(lost).build());

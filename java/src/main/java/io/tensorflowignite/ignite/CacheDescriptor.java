@@ -40,9 +40,13 @@ public final class CacheDescriptor {
     return descriptor.cacheConfiguration();
   }
 
-  /** The id of the cache's life, from its creation until it is destroyed; the same on all nodes. */
+  /**
+   * The id of the cache's life, from its creation until it is destroyed; the same on all nodes.
+   * Ignite gives one id to all caches of a node's configuration, and to all that it reads from
+   * disk.
+   */
   public String deploymentId() {
-    return descriptor.deploymentId().toString();
+    return descriptor.deploymentId() + "/" + name();
   }
 
   /** Whether its rows are on disk too. */
@@ -65,6 +69,16 @@ public final class CacheDescriptor {
   public Collection<Integer> lostPartitions(Ignite ignite) {
     CacheGroupContext here = ((IgniteEx) ignite).context().cache().cacheGroup(descriptor.groupId());
     return here == null ? Set.of() : here.topology().lostPartitions();
+  }
+
+  /** The names of the caches of its group, itself among them, sorted. */
+  public List<String> groupCaches(Ignite ignite) {
+    return ((IgniteEx) ignite)
+        .context().cache().cacheDescriptors().values().stream()
+            .filter(other -> other.groupId() == descriptor.groupId())
+            .map(DynamicCacheDescriptor::cacheName)
+            .sorted()
+            .collect(Collectors.toList());
   }
 
   /** The names of its SQL tables, as SCHEMA.TABLE. */

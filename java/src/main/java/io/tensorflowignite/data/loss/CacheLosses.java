@@ -7,6 +7,7 @@ import com.google.protobuf.util.Timestamps;
 import io.tensorflowignite.base.MessageText;
 import io.tensorflowignite.base.TensorFlowIgniteException;
 import io.tensorflowignite.baseline.Baseline;
+import io.tensorflowignite.ignite.CacheDescriptor;
 import io.tensorflowignite.ignite.LostPartitions;
 import io.tensorflowignite.metrics.Metric;
 import io.tensorflowignite.metrics.NodeMetrics;
@@ -85,6 +86,7 @@ public final class CacheLosses {
         .setCache(cache)
         .setDeploymentId(deployment.id())
         .setIsOfService(SystemCache.isSystem(ignite, cache))
+        .setIsPersistent(deployment.isPersistent())
         .clearPartitions()
         .addAllPartitions(all(deployment, deployment.rememberedHere()))
         .build();
@@ -123,7 +125,19 @@ public final class CacheLosses {
   }
 
   /**
-   * From now on the remaining rows are the whole cache.
+   * The caches whose losses end when that of one of them is accepted: Ignite remembers lost
+   * partitions by the group of caches.
+   */
+  public List<String> acceptedWith(String cache) {
+    return remembered(cache).isEmpty()
+        ? List.of(cache)
+        : CacheDescriptor.of(ignite, cache)
+            .map(found -> found.groupCaches(ignite))
+            .orElse(List.of(cache));
+  }
+
+  /**
+   * From now on the remaining rows are the whole cache, and the caches of {@link #acceptedWith}.
    *
    * @param caller who accepts the loss; for the log
    * @return the partitions that were lost
@@ -139,6 +153,7 @@ public final class CacheLosses {
                             + " name one of the cluster's caches",
                         cache));
     SortedSet<Integer> lost = all(cache, deployment);
+    List<String> accepted = acceptedWith(cache);
     if (!remembered(cache).isEmpty()) {
       reset(cache);
     }
@@ -147,8 +162,8 @@ public final class CacheLosses {
     if (!lost.isEmpty()) {
       log.warning(
           String.format(
-              "The loss of partitions was accepted [cache=%s, count=%d, caller=%s]",
-              cache, lost.size(), caller));
+              "The loss of partitions was accepted [caches=%s, count=%d, caller=%s]",
+              accepted, lost.size(), caller));
     }
     return lost;
   }
