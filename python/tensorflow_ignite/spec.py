@@ -643,7 +643,7 @@ class CacheLoss(Value):
         return "Load the cache again, with more backups"
 
     @property
-    def accept(self) -> str:
+    def accept_command(self) -> str:
         """The command that accepts the loss."""
         return (
             f"tensorflow-ignite accept-data-loss {'-- ' if self.cache.startswith('-') else ''}{shlex.quote(self.cache)}"

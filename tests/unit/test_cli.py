@@ -245,7 +245,7 @@ def test_node_passes_every_option_on(cli, monkeypatch) -> None:
     }
 
 
-#: In the end a thread of Arrow calls Python, and Python's own end waits for that.
+#: A thread of Arrow calls Python while the interpreter is finalized.
 READS_ON = """
 import io, sys, time
 import pyarrow as pa

@@ -48,7 +48,7 @@ def program() -> int:
     try:
         code = main()
     except SystemExit as ended:
-        # Shell completion ends so.
+        # Shell completion raises it.
         code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         raise
     return code

@@ -241,7 +241,7 @@ def loop_text(loop: spec.NodeLoop) -> str:
 def loss_text(loss: spec.CacheLoss) -> str:
     """What a cache has lost, and what to do."""
     since = f" {age(loss.lost_at)} ago" if loss.lost_at else ""
-    return escaped(f"{loss.text}{since}. {loss.remedy}. To accept the loss: {loss.accept}")
+    return escaped(f"{loss.text}{since}. {loss.remedy}. To accept the loss: {loss.accept_command}")
 
 
 def lost_text(lost: spec.LostNode) -> str:

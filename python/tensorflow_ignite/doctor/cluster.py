@@ -226,7 +226,7 @@ def _losses(nodes: Sequence[Node]) -> Finding:
     return _LOSSES.failed(
         f"{_some([loss.text for loss in losses])}. A partition is lost with the last node that has a copy",
         f"{'. '.join(dict.fromkeys(loss.remedy for loss in losses))}. To go on with what is left: "
-        + "; ".join(loss.accept for loss in losses[:_LISTED]),
+        + "; ".join(loss.accept_command for loss in losses[:_LISTED]),
     )
 
 

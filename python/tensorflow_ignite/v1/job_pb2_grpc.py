@@ -212,7 +212,7 @@ class NodeApiServiceServicer(object):
     def AcceptDataLoss(self, request, context):
         """Accepts that partitions of a cache have lost all their copies: from now on the remaining rows are the whole cache, for
         all callers. With partitions that Ignite itself marks as lost, on disk or by a loss policy, this holds for all caches of
-        the cache's group, and the caller may write all of them. Not an error if nothing is lost. NOT_FOUND: no such cache.
+        the cache's group, and needs the permission to write each of them. Not an error if nothing is lost. NOT_FOUND: no such cache.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -195,15 +195,14 @@ public class ItAccess {
 
   @Test
   public void lossesAreShownOfCachesThatTheCallerMayRead() throws Exception {
+    String own = SystemCache.JOBS.cacheName();
+    List<String> all = ImmutableList.of("images", "salaries", own);
     try {
-      node.lose("images", "salaries", SystemCache.JOBS.cacheName());
-      assertEquals(
-          ImmutableList.of("images", SystemCache.JOBS.cacheName()), lossesFor(as("watcher")));
-      assertEquals(
-          ImmutableList.of("images", "salaries", SystemCache.JOBS.cacheName()),
-          lossesFor(as("root")));
+      all.forEach(node::lose);
+      assertEquals(ImmutableList.of("images", own), lossesFor(as("watcher")));
+      assertEquals(all, lossesFor(as("root")));
     } finally {
-      for (String cache : ImmutableList.of("images", "salaries", SystemCache.JOBS.cacheName())) {
+      for (String cache : all) {
         Message accept = AcceptDataLossRequest.newBuilder().setCache(cache).build();
         calls.call(JOBS + "AcceptDataLoss", accept, as("root")).assertAnswered();
       }

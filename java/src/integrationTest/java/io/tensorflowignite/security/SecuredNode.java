@@ -206,17 +206,15 @@ final class SecuredNode implements AutoCloseable {
     server = LoopbackServer.start(node.log(), Collections.singletonList(authentication), all);
   }
 
-  /** The caches have lost their first partition. */
-  void lose(String... caches) {
-    for (String cache : caches) {
-      new LossTable(node)
-          .add(
-              CacheLoss.newBuilder()
-                  .setCache(cache)
-                  .setDeploymentId(CacheDescriptor.of(node, cache).orElseThrow().deploymentId())
-                  .addPartitions(0)
-                  .build());
-    }
+  /** The cache has lost its first partition. */
+  void lose(String cache) {
+    new LossTable(node)
+        .add(
+            CacheLoss.newBuilder()
+                .setCache(cache)
+                .setDeploymentId(CacheDescriptor.of(node, cache).orElseThrow().deploymentId())
+                .addPartitions(0)
+                .build());
   }
 
   String address() {

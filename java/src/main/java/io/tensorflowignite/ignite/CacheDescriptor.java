@@ -72,13 +72,10 @@ public final class CacheDescriptor {
   }
 
   /** The names of the caches of its group, itself among them, sorted. */
-  public List<String> groupCaches(Ignite ignite) {
-    return ((IgniteEx) ignite)
-        .context().cache().cacheDescriptors().values().stream()
-            .filter(other -> other.groupId() == descriptor.groupId())
-            .map(DynamicCacheDescriptor::cacheName)
-            .sorted()
-            .collect(Collectors.toList());
+  public List<String> groupCaches() {
+    return descriptor.groupDescriptor().caches().keySet().stream()
+        .sorted()
+        .collect(Collectors.toList());
   }
 
   /** The names of its SQL tables, as SCHEMA.TABLE. */

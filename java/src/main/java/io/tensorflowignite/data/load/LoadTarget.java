@@ -108,7 +108,7 @@ final class LoadTarget {
       if (existing != ExistingCache.EXISTING_CACHE_REPLACE) {
         throw exists(plan.cache());
       }
-      requireAllCopies(ignite, plan.cache());
+      requireWholeBaseline(ignite, plan.cache());
       if (!plan.command.getOnlyCheck()) {
         new CacheRemoval(ignite).destroy(plan.cache());
       }
@@ -133,14 +133,14 @@ final class LoadTarget {
   }
 
   /** Refuses to replace a cache that has rows on the disk of a node that is off. */
-  private static void requireAllCopies(Ignite ignite, String cache) {
+  private static void requireWholeBaseline(Ignite ignite, String cache) {
     String missing =
         Baseline.missing(ignite).stream().map(Baseline::text).collect(Collectors.joining(", "));
     if (!missing.isEmpty()
         && CacheDescriptor.of(ignite, cache).filter(CacheDescriptor::isPersistent).isPresent()) {
       throw invalidRequest(
-          "cache %s is not replaced, since nodes of the baseline are off (%s); these have its old"
-              + " rows on disk, which would be read among the new ones when they start; start these"
+          "cache %s is not replaced, since nodes of the baseline are off (%s); their disks have old"
+              + " rows of it, which come back among the new rows when the nodes start; start the"
               + " nodes and load again, or remove those that are permanently off (tensorflow-ignite"
               + " baseline --remove NODE), or load into a cache of another name",
           cache, missing);

@@ -129,11 +129,10 @@ public final class CacheLosses {
    * partitions by the group of caches.
    */
   public List<String> acceptedWith(String cache) {
-    return remembered(cache).isEmpty()
-        ? List.of(cache)
-        : CacheDescriptor.of(ignite, cache)
-            .map(found -> found.groupCaches(ignite))
-            .orElse(List.of(cache));
+    return CacheDescriptor.of(ignite, cache)
+        .filter(found -> !remembered(cache).isEmpty())
+        .map(CacheDescriptor::groupCaches)
+        .orElse(List.of(cache));
   }
 
   /**
@@ -152,9 +151,10 @@ public final class CacheLosses {
                         "there is no cache %s; only of an existing cache a loss can be accepted;"
                             + " name one of the cluster's caches",
                         cache));
-    SortedSet<Integer> lost = all(cache, deployment);
+    Collection<Integer> remembered = deployment.remembered();
+    SortedSet<Integer> lost = all(deployment, remembered);
     List<String> accepted = acceptedWith(cache);
-    if (!remembered(cache).isEmpty()) {
+    if (!remembered.isEmpty()) {
       reset(cache);
     }
     detector.ifPresent(LossDetector::store);

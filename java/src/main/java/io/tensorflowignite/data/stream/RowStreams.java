@@ -38,6 +38,11 @@ import org.apache.ignite.Ignite;
  * there is memory for another reader's.
  */
 public final class RowStreams {
+  /** ALTER TABLE on another node ends a moment before this node has the new columns. */
+  private static final long ALTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  private static final long ALTER_POLL_MILLIS = 50;
+
   /** Streams for which memory is left at any time. */
   private static final int SPARE_STREAMS = 16;
 
@@ -60,12 +65,6 @@ public final class RowStreams {
   private final ReadPaces paces;
   private final ReadCounts counts = new ReadCounts();
   private final ScanMemory scans = new ScanMemory();
-
-  /** ALTER TABLE on another node ends a moment before this node has the new columns. */
-  private static final long ALTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-
-  private static final long ALTER_POLL_MILLIS = 50;
-
   private final ReadTurns scanTurns = ReadTurns.ofScans();
   private final ReadTurns queryTurns = ReadTurns.ofQueries();
   // A count takes a thread of Ignite's query pool on each node, and others need these too.
